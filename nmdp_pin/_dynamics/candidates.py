@@ -70,7 +70,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         for slot in range(RIM if disc else 1):
             for row in rows_of[joint]:
                 if (point, row) not in needless:
-                    minima = table[row, 0] == MESH and not axes.any()
+                    minima = table[row, 0] == MESH and slot == 0
                     pairs += [(point, slot, row, -1)] * (MINIMA if minima else 1)
     n, of_world = len(pairs), touches(robot, surfaces, rows_of)
     pairs += [(touch.reported, touch.slot, touch.row, -1) for touch in of_world]

@@ -11,10 +11,11 @@ expected at the end of the step, fixed to the body. Where a disc is nearly paral
 as of a standing cylinder, all are fixed to the body.
 
 A sphere has several contacts with a mesh: one for each local minimum of the distance, which is
-found again at other configurations by a walk over the mesh from the same face.
+found again at other configurations by a walk over the mesh from the same face. A disc or an
+ellipsoid has them where it is near those of its middle.
 
-A box is felt by points and rims on the sides on which a step begins: what comes deep into a thin
-floor is pushed back up, and not out of its bottom.
+Boxes, cylinders and cones are felt by points and rims on the sides on which a step begins: what
+comes deep into a thin floor is pushed back up, and not out of its bottom.
 
 Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
 cross. They are held during a step: their distances are those of points from planes, and of lines;
@@ -121,8 +122,8 @@ class Contacts:
         bodies: as in `Candidates`, of the contacts, shape (k, 2); those of a vertex of the second
             polytope on a face of the first are swapped.
         listed: whether each candidate is a contact, shape (k,).
-        faces: faces of meshes from which their contacts are found, -1: none; of boxes, bits for the
-            axes along which a face was seen at the start, and for those that face ahead, (k,).
+        faces: faces of meshes from which their contacts are found, -1: none; of others, bits
+            of `seen_faces`, shape (k,).
         held: centres of the spheres in the frames of their bodies [m], shape (k, 3).
         rolls: whether a contact moves along a disc or an ellipsoid, shape (k,).
         features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).

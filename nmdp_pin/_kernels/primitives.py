@@ -159,12 +159,12 @@ def _cylinder_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: Array) -> 
     if side <= 0.0 and cap >= side:
         return False
     rim = side > 0.0 and cap > 0.0
-    _revolved_hessian(p, n, math.sqrt(side * side + cap * cap) if rim else math.inf, hessian)
+    revolved_hessian(p, n, math.sqrt(side * side + cap * cap) if rim else math.inf, hessian)
     return True
 
 
 @jit
-def _revolved_hessian(p: Vector3, n: Vector3, beyond: float, hessian: Array) -> None:
+def revolved_hessian(p: Vector3, n: Vector3, beyond: float, hessian: Array) -> None:
     """Hessian at a solid of revolution.
 
     Args:
@@ -226,7 +226,7 @@ def _cone_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: Array) -> bool
             for j in range(3):
                 hessian[i, j] = ((1.0 if i == j else 0.0) - n[i] * n[j]) / max(phi, _CLOSEST)
         return True
-    _revolved_hessian(p, n, phi if feature == _RIM else math.inf, hessian)
+    revolved_hessian(p, n, phi if feature == _RIM else math.inf, hessian)
     return True
 
 

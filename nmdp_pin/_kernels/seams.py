@@ -18,7 +18,16 @@ from nmdp_pin._kernels.ridges import is_mesh, touched_polytope
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance
 from nmdp_pin._kernels.touched_surface import is_swept
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, settle
-from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, largest_difference, rotate_back, scaled
+from nmdp_pin._kernels.vector3 import (
+    Vector3,
+    ahead,
+    dot,
+    largest_difference,
+    length,
+    minus,
+    rotate_back,
+    scaled,
+)
 
 _BESIDE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one
 _ACROSS = 0.7  # [-] cosine of the least angle between a wall and a floor
@@ -197,7 +206,14 @@ def _is_covered(
             # Inside a mesh, and behind another side of it, the nearest face is all that counts.
             beside, there = candidates.radii[d] - at.depth[other], _foot(at, other)
             nearer = abs(beside) < abs(phi) or (abs(beside) == abs(phi) and other < k)
-            if nearer and (beside < 0.0 or phi < 0.0 or largest_difference(foot, there) <= SAME):
+            inner = beside < 0.0 or phi < 0.0
+            if is_swept(candidates, c):  # several places may be inside, each where it is nearest
+                point = ahead(foot, phi, row_of(at.normal, k))
+                _, _, nearest = settle(candidates.triangles, contacts.faces[d], point)
+                inner = False
+                if length(minus(point, nearest)) < abs(phi) - SAME:
+                    return True
+            if nearer and (inner or largest_difference(foot, there) <= SAME):
                 return True
         elif not nearer:
             continue

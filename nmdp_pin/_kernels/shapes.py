@@ -40,7 +40,6 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.primitives import BOX, CYLINDER
 from nmdp_pin._kernels.ridges import is_mesh, side_at, side_rates
 from nmdp_pin._kernels.rims import rim_rates
 from nmdp_pin._kernels.seams import leave_seams
@@ -49,10 +48,10 @@ from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import (
     aim,
     distance_to,
+    has_faces,
     is_swept,
     place_support_point,
     seen_faces,
-    seen_parts,
     support_rates,
     surface_at,
     surface_of,
@@ -60,6 +59,7 @@ from nmdp_pin._kernels.touched_surface import (
 from nmdp_pin._kernels.triangles import SAME, closest_point, describe_minimum, local_minima, settle
 from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, largest_difference, length, minus, place
 
+_BESIDE = 0.1  # of the first semi-axis, between places that are one
 _FLAT = 1e-9  # [-] of the size of corners, less than which they are flat
 MOST_SHARES = 64  # vertices of a face that may share its force
 
@@ -90,19 +90,17 @@ def select_shapes(
         relative_velocity(P, twists, a, b, c, v, x)
         here = (c[0], c[1], c[2])
         there = ahead(here, h, (v[0], v[1], v[2]))
-        if candidates.kinds[row, 0] == BOX:
+        if has_faces(candidates, row):
             contacts.faces[k] = seen_faces(candidates, k, here, M)
-        elif candidates.kinds[row, 0] == CYLINDER:
-            contacts.faces[k] = seen_parts(candidates, k, here, M)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
         if is_swept(candidates, k):
             spin(P, twists, a, b, h, candidates.local[k], there, M)
-            at_end = aim(candidates, contacts, k, M)
+            end = _add_places(candidates, contacts, k, M, there, reach)
             relative_placement(P, a, b, M)
             place(M, contacts.held[k], c)
-            at_start, _ = surface_at(candidates, contacts, k, (c[0], c[1], c[2]))
-            contacts.listed[k] = not min(at_start, at_end) > reach
+            at_start, _ = surface_at(candidates, contacts, k, (c[0], c[1], c[2]), False)
+            contacts.listed[k] |= not at_start > reach
             continue
         if candidates.kinds[row, 0] == MESH:
             end = k + MINIMA
@@ -136,6 +134,58 @@ def _are_apart(
         c[j] -= shapes[j]
     travel = h * (length((v[0], v[1], v[2])) + points[3] * length((x[0], x[1], x[2])))
     return length((c[0], c[1], c[2])) > reach + travel + points[3] + shapes[3]
+
+
+@jit
+def _add_places(
+    candidates: Candidates, contacts: Contacts, k: int, M: Array, p: Vector3, reach: float
+) -> int:
+    """Choose the points of discs and ellipsoids, and list those that are near; where they end.
+
+    With a mesh there may be several: the nearest one, and those next to the other minima of the
+    distance from the middle. One beside another is the same.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        k: first candidate of the disc or ellipsoid and the shape.
+        M: placement of the body, shape (4, 3).
+        p: middle of the disc or ellipsoid there [m].
+        reach: largest distance of a contact [m].
+    """
+    mesh, row, end = candidates.triangles, candidates.rows[k], k + 1
+    contacts.listed[k] = not aim(candidates, contacts, k, M, False) > reach
+    while end < len(candidates.rows) and _is_next_minimum(candidates, k, end):
+        contacts.listed[end], contacts.faces[end] = False, -1
+        contacts.held[end] = candidates.local[end]
+        end += 1
+    if end == k + 1:
+        return end
+    c, found = np.empty(3), np.empty(MINIMA - 1, np.int64)
+    size = length(row_of(candidates.semi_axes[k], 0))
+    m, rounding = candidates.kinds[row, 2], candidates.shapes[row, 16]
+    for x in range(local_minima(mesh, m, p, reach + size, rounding, found)):
+        i = k + 1 + x
+        contacts.faces[i] = found[x]
+        gap = aim(candidates, contacts, i, M, True)
+        place(M, contacts.held[i], c)
+        least, _ = surface_at(candidates, contacts, i, (c[0], c[1], c[2]), False)
+        near = gap <= reach and gap >= least - SAME
+        for j in range(k, i):
+            apart = largest_difference(contacts.held[i], contacts.held[j])
+            near = near and (not contacts.listed[j] or apart > _BESIDE * size)
+        contacts.listed[i] = near
+    return end
+
+
+@jit
+def _is_next_minimum(candidates: Candidates, k: int, i: int) -> bool:
+    """Whether candidate i is of the same place on the same disc or ellipsoid, and mesh, as k."""
+    same: bool = candidates.kinds[candidates.rows[k], 0] == MESH
+    same = same and candidates.rows[i] == candidates.rows[k] and candidates.slots[i] == 0
+    same = same and candidates.slots[k] == 0 and candidates.pairs[i] < 0
+    same = same and candidates.points[i] == candidates.points[k]
+    return same and largest_difference(candidates.local[i], candidates.local[k]) == 0.0
 
 
 @jit
@@ -195,12 +245,14 @@ def missed_shapes(candidates: Candidates, contacts: Contacts, P: Array) -> bool:
                 missed |= missed_features(candidates, P, contacts, k)
             continue
         rim = is_swept(candidates, k)
+        if rim and k > 0 and _is_next_minimum(candidates, k - 1, k):
+            continue
         mesh = candidates.kinds[row, 0] == MESH and not rim
         if k < end or (contacts.listed[k] and not mesh):
             continue
         relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
         if rim:
-            if aim(candidates, contacts, k, M) < candidates.radii[k]:
+            if aim(candidates, contacts, k, M, False) < candidates.radii[k]:
                 contacts.listed[k] = missed = True
             continue
         place(M, candidates.local[k], c)

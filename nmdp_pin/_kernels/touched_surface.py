@@ -19,7 +19,7 @@ import numpy as np
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import BORDER, RESTING, row_of
-from nmdp_pin._kernels.primitives import BOX, CYLINDER
+from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER, revolved_hessian
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance, turn_tensor
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, nearest_face, settle
 from nmdp_pin._kernels.vector3 import (
@@ -37,6 +37,7 @@ from nmdp_pin._kernels.vector3 import (
 
 _LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
 _INSTEAD = 0.1  # of the radius, by which a face may be deeper than one that does not touch the rim
+_LYING = 0.95  # [-] cosine of the largest angle between a flat end and a face on which it lies
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
 _LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
@@ -46,16 +47,17 @@ _TURNS = 20  # largest number of Newton steps to a support point, or halves of t
 
 @jit
 def surface_at(
-    candidates: Candidates, contacts: Contacts, k: int, p: Vector3
+    candidates: Candidates, contacts: Contacts, k: int, p: Vector3, minimum: bool
 ) -> tuple[float, Vector3]:
     """Signed distance of a point to the shape of a candidate [m], and its gradient.
 
-    The nearest face of a mesh becomes that of the candidate.
+    The nearest face of a mesh becomes that of the candidate; with `minimum`, the one at the local
+    minimum of the distance that is reached from its face.
     """
     row, hessian = candidates.rows[k], np.empty((3, 3))
     if candidates.kinds[row, 0] == MESH:
         mesh = candidates.triangles
-        face = nearest_face(mesh, candidates.kinds[row, 2], p)
+        face = contacts.faces[k] if minimum else nearest_face(mesh, candidates.kinds[row, 2], p)
         face, feature, foot = settle(mesh, face, p)
         contacts.faces[k] = face
         rounding = candidates.shapes[row, 16]
@@ -66,124 +68,134 @@ def surface_at(
 
 
 @jit
-def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
-    """Faces of a box before which candidate k is, or the one that is the nearest way out.
+def has_faces(candidates: Candidates, row: int) -> bool:
+    """Whether a shape is a box, a cylinder or a cone."""
+    pointed: bool = candidates.pointed[row] and candidates.kinds[row, 0] != MESH
+    return pointed
 
-    With them are the signs of the axes, and those along which it is beside faces that its rim
-    cannot touch, see `seen_parts`.
+
+@jit
+def _face(candidates: Candidates, row: int, j: int, p: Vector3) -> tuple[Vector3, float]:
+    """Normal of the face of a shape along its axis j on the side of a point; height over it [m].
+
+    The first face of a cylinder or cone is its side, the third an end; there is no second one.
+    """
+    shapes, local = candidates.shapes, seen_from(candidates.shapes, row, p)
+    kind, axis = candidates.kinds[row, 0], _axis_of(shapes, row, j)
+    if kind == BOX or j == 2:
+        sign = 1.0 if local[j] >= 0.0 and kind != CONE else -1.0
+        return scaled(axis, sign), sign * local[j] - shapes[row, 12 + j]
+    if j == 1:
+        return axis, -math.inf
+    rho, up, height = math.hypot(local[0], local[1]), _axis_of(shapes, row, 2), shapes[row, 14]
+    out = scaled(ahead(minus(p, row_of(shapes, row)), -local[2], up), 1.0 / max(rho, SAME))
+    if kind == CYLINDER:
+        return out, rho - shapes[row, 12]
+    slant = math.hypot(shapes[row, 12], 2.0 * height)
+    across, along = 2.0 * height / slant, shapes[row, 12] / slant
+    return ahead(scaled(out, across), along, up), across * rho + along * (local[2] - height)
+
+
+@jit
+def _axis_of(shapes: Array, row: int, j: int) -> Vector3:
+    """Axis j of the frame of a shape."""
+    return shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j]
+
+
+@jit
+def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
+    """Faces of a shape before which candidate k is, or the one that is the nearest way out.
+
+    With them are the signs of the axes, and those along which it is beside faces that its rim or
+    tip cannot touch, because their normals are none of its own.
 
     Args:
         candidates: pairs that may touch.
         k: candidate.
-        p: centre of its sphere, or of what it is swept over, in the frame of the box's body [m].
+        p: centre of its sphere, or of what it is swept over, in the frame of the shape's body [m].
         M: placement of its body, shape (4, 3).
     """
-    row, shapes, axis = candidates.rows[k], candidates.shapes, np.empty(3)
-    local, faces, nearest, most = seen_from(shapes, row, p), 0, 0, -math.inf
-    out = np.empty(3)
+    row, faces, nearest, most = candidates.rows[k], 0, 0, -math.inf
+    out, E = np.empty(3), _turned_axes(candidates, k, M)
     rotate(M, candidates.facing[k], out)
     limit = (candidates.facing[k, 3] + _LEAVING) * length((out[0], out[1], out[2]))
     for j in range(3):
-        square = 0.0  # of how far a disc or an ellipsoid reaches along the axis
-        for i in range(3):
-            rotate(M, candidates.semi_axes[k, i], axis)
-            along = shapes[row, 3 + j] * axis[0] + shapes[row, 6 + j] * axis[1]
-            square += (along + shapes[row, 9 + j] * axis[2]) ** 2
-        beyond = abs(local[j]) - shapes[row, 12 + j] - math.sqrt(square)
-        if local[j] >= 0.0:
+        n, height = _face(candidates, row, j, p)
+        beyond = height - length(_slopes(E, n))  # of the nearest of a disc or an ellipsoid
+        if dot(n, _axis_of(candidates.shapes, row, j)) >= 0.0:
             faces |= 8 << j
-        leaving = shapes[row, 3 + j] * out[0] + shapes[row, 6 + j] * out[1]
-        leaving += shapes[row, 9 + j] * out[2]
-        if (leaving if local[j] >= 0.0 else -leaving) > limit and beyond <= BORDER:
+        if dot(n, out) > limit and beyond <= BORDER:
             faces |= 64 << j
-            beyond -= _instead(candidates, k)
+            beyond -= max(_INSTEAD * length(row_of(E, 0)), RESTING)
         if beyond > 0.0:
             faces |= 1 << j
         if beyond > most:
             most, nearest = beyond, j
+    if candidates.kinds[row, 0] == BOX and most < -RESTING and is_swept(candidates, k):
+        j = _below(candidates, row, p, E, (out[0], out[1], out[2]), most)
+        if j >= 0:
+            nearest, faces = j, faces & ~(8 << j)
+            if dot(_axis_of(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
+                faces |= 8 << j
     return (faces & ~(64 << nearest)) | 1 << nearest
 
 
 @jit
-def _instead(candidates: Candidates, k: int) -> float:
-    """By how much deeper another face may be than one that a rim or a tip cannot touch [m]."""
-    return max(_INSTEAD * length(row_of(candidates.semi_axes[k], 0)), RESTING)
+def _below(
+    candidates: Candidates, row: int, p: Vector3, E: Array, out: Vector3, most: float
+) -> int:
+    """Axis of the face of a box against which a disc lies, across an edge of it; -1: none.
 
+    The flat end is not as deep in the part of the box beside the disc as the disc is in all faces.
 
-@jit
-def seen_parts(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
-    """Parts of a cylinder before which candidate k is, arguments as in `seen_faces`.
-
-    1, 2, 3: not the upper, the lower, either end; 4, 8: the upper, lower end alone. A rim or a tip
-    touches a surface whose normal is one of its own. Where the ends of two cylinders are level,
-    their rims touch the sides.
+    Args:
+        candidates: pairs that may touch.
+        row: row of the box.
+        p: centre of the disc [m].
+        E: its semi-axes [m], shape (3, 3).
+        out: direction out of it, of any length, 0 of ellipsoids.
+        most: how far it is before the box, less than 0 [m].
     """
-    row, shapes, out, axis = candidates.rows[k], candidates.shapes, np.empty(3), np.empty(3)
-    rotate(M, candidates.facing[k], out)
-    limit = (candidates.facing[k, 3] + _LEAVING) * length((out[0], out[1], out[2]))
-    x, y, z = seen_from(shapes, row, p)
-    rho = math.hypot(x, y)
-    b = (shapes[row, 5], shapes[row, 8], shapes[row, 11])
-    aside = scaled(ahead(minus(p, row_of(shapes, row)), -z, b), 1.0 / max(rho, SAME))
-    b = b if z > 0.0 else scaled(b, -1.0)
-    up = sideways = 0.0  # squares of how far a disc or an ellipsoid reaches
-    for i in range(3):
-        rotate(M, candidates.semi_axes[k, i], axis)
-        up += dot(b, axis) ** 2
-        sideways += dot(aside, axis) ** 2
-    along = abs(z) - shapes[row, 14] - math.sqrt(up)
-    across, least = rho - shapes[row, 12] - math.sqrt(sideways), _instead(candidates, k)
-    no_side = dot(aside, (out[0], out[1], out[2])) > limit
-    if dot(b, (out[0], out[1], out[2])) > limit and not no_side:
-        if across >= along - least and along <= BORDER:
-            return 1 if z > 0.0 else 2
-    elif along > across - (least if no_side else 0.0) and (no_side or across <= 0.0):
-        return 4 if z > 0.0 else 8
-    return 3 if along <= 0.0 else 0
-
-
-@jit
-def _before(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) -> Vector3:
-    """A point where a cylinder is as far as from p, seen from before its parts.
-
-    It is in the middle for one beside an end that is not seen, and on the axis before an end alone.
-    """
-    shapes, row, parts = candidates.shapes, candidates.rows[k], contacts.faces[k]
-    if parts <= 0:
-        return p
-    b, (x, y, along) = (shapes[row, 5], shapes[row, 8], shapes[row, 11]), seen_from(shapes, row, p)
-    if parts < 4:
-        if parts & (1 if along > 0.0 else 2) and abs(along) <= shapes[row, 14] + 2.0 * BORDER:
-            return ahead(p, -along, b)
-    elif math.hypot(x, y) <= shapes[row, 12]:
-        above = along if parts == 4 else -along
-        if 0.0 < above:
-            return ahead(row_of(shapes, row), along, b)
-    return p
+    shapes, size, face, before = candidates.shapes, length(out), -1, 0.0
+    local = seen_from(shapes, row, p)
+    for j in range(3):
+        axis, half = _axis_of(shapes, row, j), shapes[row, 12 + j]
+        along, reach = dot(out, axis), length(_slopes(E, axis))
+        if abs(along) > _LYING * size:
+            face, reach = j, math.inf
+        low, high = max(-half, local[j] - reach), min(half, local[j] + reach)
+        before += min(along * (low - local[j]), along * (high - local[j]))
+    return face if before > (most + RESTING) * size else -1
 
 
 @jit
 def _felt(
     candidates: Candidates, contacts: Contacts, k: int, p: Vector3
 ) -> tuple[Vector3, int, float]:
-    """What candidate k feels of a box at a point: the point, or the axis and depth of a face.
+    """What candidate k feels of a shape at a point: the point, or the axis and height of a face.
 
     Behind the middle of a box, the sides around it are felt where the point is in the middle.
     """
     shapes, row, faces = candidates.shapes, candidates.rows[k], contacts.faces[k]
     local, inside, axis, most = seen_from(shapes, row, p), True, -1, -math.inf
+    kind, rho = candidates.kinds[row, 0], math.hypot(local[0], local[1])
     for j in range(3):
-        along = (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j])
-        sign = 1.0 if faces & (8 << j) else -1.0
-        beyond = abs(local[j]) - shapes[row, 12 + j]
-        if faces & (64 << j) and beyond <= 2.0 * BORDER:
-            p, beyond = ahead(p, -local[j], along), -shapes[row, 12 + j]
-        if faces & (1 << j):
-            beyond = sign * local[j] - shapes[row, 12 + j]
-            if sign * local[j] < 0.0:
-                p = ahead(p, -local[j], along)
-            if beyond > most:
-                most, axis = beyond, j
+        if kind != BOX and j < 2:
+            beyond = -math.inf if j == 1 else rho - shapes[row, 12]
+            if faces & (1 << j):
+                _, beyond = _face(candidates, row, j, p)
+        else:
+            along, back = _axis_of(shapes, row, j), -local[j] if kind != CONE else 0.0
+            sign = 1.0 if faces & (8 << j) else -1.0
+            beyond = abs(local[j]) - shapes[row, 12 + j]
+            if faces & (64 << j) and beyond <= 2.0 * BORDER:
+                p, beyond = ahead(p, back, along), -shapes[row, 12 + j]
+            if faces & (1 << j):
+                beyond = sign * local[j] - shapes[row, 12 + j]
+                if sign * local[j] < 0.0:
+                    p = ahead(p, back, along)
+        if faces & (1 << j) and beyond > most:
+            most, axis = beyond, j
         inside = inside and beyond <= 0.0
     return p, axis if inside else -1, most
 
@@ -192,12 +204,10 @@ def _felt(
 def distance_to(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) -> float:
     """Signed distance of a point to the shape of candidate k, without meshes [m]."""
     row = candidates.rows[k]
-    if candidates.kinds[row, 0] == BOX and contacts.faces[k] >= 0:
+    if has_faces(candidates, row) and contacts.faces[k] >= 0:
         p, axis, depth = _felt(candidates, contacts, k, p)
         if axis >= 0:
             return depth
-    if candidates.kinds[row, 0] == CYLINDER:
-        p = _before(candidates, contacts, k, p)
     return shape_distance(candidates.kinds, candidates.shapes, row, p)
 
 
@@ -210,14 +220,17 @@ def surface_of(
     Without meshes; `hessian` is written as by `describe`.
     """
     row, shapes = candidates.rows[k], candidates.shapes
-    if candidates.kinds[row, 0] == BOX and contacts.faces[k] >= 0:
+    if has_faces(candidates, row) and contacts.faces[k] >= 0:
+        x = p
         p, axis, depth = _felt(candidates, contacts, k, p)
+        if axis == 0 and candidates.kinds[row, 0] != BOX:
+            normal, _ = _face(candidates, row, 0, x)
+            own = seen_from(shapes, row, ahead(row_of(shapes, row), 1.0, normal))
+            revolved_hessian(seen_from(shapes, row, x), own, math.inf, hessian)
+            return depth, normal, True
         if axis >= 0:
             sign = 1.0 if contacts.faces[k] & (8 << axis) else -1.0
-            normal = (shapes[row, 3 + axis], shapes[row, 6 + axis], shapes[row, 9 + axis])
-            return depth, scaled(normal, sign), False
-    if candidates.kinds[row, 0] == CYLINDER:
-        p = _before(candidates, contacts, k, p)
+            return depth, scaled(_axis_of(shapes, row, axis), sign), False
     phi = shape_distance(candidates.kinds, shapes, row, p)
     normal, bends = describe(candidates.kinds, shapes, row, p, phi, hessian)
     return phi, normal, bends
@@ -260,14 +273,17 @@ def _arm(E: Array, u: Vector3) -> Vector3:
 
 
 @jit
-def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array) -> float:
-    """Choose the point of a disc or ellipsoid for candidate k at a placement; its distance [m]."""
+def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array, minimum: bool) -> float:
+    """Choose the point of a disc or ellipsoid for candidate k at a placement; its distance [m].
+
+    With `minimum` it is that of the local minimum of the distance to a mesh; see `surface_at`.
+    """
     c, x, slope = np.empty(3), np.empty(3), 0.0
     place(M, candidates.local[k], c)
     E, middle = _turned_axes(candidates, k, M), (c[0], c[1], c[2])
     size, disc = length(row_of(E, 0)), _is_disc(candidates, k)
     u = (1.0, 0.0, 0.0)  # without a nearest point, the first semi-axis is chosen
-    _, n = surface_at(candidates, contacts, k, middle)
+    _, n = surface_at(candidates, contacts, k, middle, minimum)
     share, least = 1.0, math.inf
     for _ in range(_STEPS):
         g = _slopes(E, n)
@@ -280,12 +296,12 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array) -> float:
             if length(minus(v, u)) <= _NEAR or length(v) <= _NEAR:
                 break
             v = scaled(v, 1.0 / length(v))
-        phi, normal = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)))
+        phi, normal = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)), minimum)
         if phi < least:
             u, n, least, share = v, normal, phi, min(2.0 * share, 1.0)
         else:
             share *= 0.5
-    if candidates.kinds[candidates.rows[k], 0] == BOX:
+    if has_faces(candidates, candidates.rows[k]):
         u, slope = _before_a_face(candidates, contacts, k, E, middle, u, slope)
     for _ in range(candidates.slots[k] if disc else 0):
         u = (-u[1], u[0], 0.0)
@@ -297,7 +313,7 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array) -> float:
         contacts.held[k, j] += candidates.local[k, j]
     nearest = candidates.slots[k] == 0 and slope > _STANDING * size
     contacts.rolls[k] = candidates.rolling and (nearest or not disc)
-    return surface_at(candidates, contacts, k, ahead(middle, 1.0, arm))[0]
+    return surface_at(candidates, contacts, k, ahead(middle, 1.0, arm), minimum)[0]
 
 
 @jit
@@ -310,18 +326,18 @@ def _before_a_face(
     u: Vector3,
     slope: float,
 ) -> tuple[Vector3, float]:
-    """The nearest of a point of a disc or ellipsoid and those farthest into the faces of a box.
+    """The nearest of a point of a disc or ellipsoid and those farthest into flat faces.
 
     With it goes the slope |g| by which it was found. From a middle beside a face Newton's method
     would go to another one.
     """
     row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
-    least, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)))
-    for j in range(3):
-        g = _slopes(E, (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j]))
+    least, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)), False)
+    for j in range(0 if candidates.kinds[row, 0] == BOX else 2, 3):
+        g = _slopes(E, _axis_of(shapes, row, j))
         if faces & (1 << j) and length(g) > SAME * length(row_of(E, 0)):
             v = scaled(g, (-1.0 if faces & (8 << j) else 1.0) / length(g))
-            phi, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)))
+            phi, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)), False)
             if phi < least:
                 least, u, slope = phi, v, length(g)
     return u, slope
@@ -338,7 +354,7 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
     u = _slopes(E, minus(held, middle))
     u0, size = dot(E[0], E[0]), length(row_of(E, 0))
     u = (u[0] / u0, u[1] / dot(E[1], E[1]), u[2] / max(dot(E[2], E[2]), _AIMED * u0))
-    if candidates.kinds[row, 0] == BOX:
+    if has_faces(candidates, row):
         u, _ = _before_a_face(candidates, contacts, c, E, middle, u, 0.0)
     phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
     for turn in range(_TURNS):

@@ -24,7 +24,7 @@ from nmdp_pin._kernels.planes import (
 from nmdp_pin._kernels.polytopes import NONE, ON_A
 from nmdp_pin._kernels.touched_surface import distance_to, seen_faces, surface_of
 from nmdp_pin._robot import ContactPoints, free_body, together, touching
-from nmdp_pin._terrain import Box, Mesh, Plane, Sphere, Terrain
+from nmdp_pin._terrain import Box, Cone, Cylinder, Mesh, Plane, Sphere, Terrain
 
 ROUNDING = 1e-9  # of distances from a ball of 5 m, and of angles of rpy
 H = 0.1  # [s]
@@ -32,6 +32,7 @@ N = np.array([0.36, 0.48, 0.8])  # normal of the ground, through the origin
 RADII = np.array([0.1, 0.0, 0.2])
 LOCAL = np.array([[0.5, 0.0, 0.0], [0.0, 0.4, 0.1], [0.0, 0.0, -0.3]])
 EDGE = 1e-6  # [m] to both sides of a bound
+BENT = 1e-4  # [1/m] of differences of normals, which are good to 1e-10
 
 
 BALL = 5.0  # [m] radius of the ball that touches the slope in the origin
@@ -42,6 +43,11 @@ SHAPES = {
     "ball": Sphere(radius=BALL, position=-BALL * N),
     "box": Box(size=(8.0, 6.0, 2.0), position=-N, rpy=RPY),
     "mesh": Mesh(vertices=BLOCK.vertices, faces=BLOCK.faces, position=-N, rpy=RPY),
+}
+WIDE, HALF = 3.0, 2.0  # [m] radius and half the length of round shapes
+ROUND = {
+    "cylinder": Cylinder(radius=WIDE, length=2.0 * HALF, position=-N, rpy=RPY),
+    "cone": Cone(radius=WIDE, length=2.0 * HALF, position=-N, rpy=RPY),
 }
 every_shape = pytest.mark.parametrize("shape", SHAPES)
 
@@ -57,7 +63,7 @@ class Ground:
         points = ContactPoints(
             ("a", "b", "c"), np.ones(3, int), LOCAL, RADII, np.zeros(3, int), swept
         )
-        ground = Terrain([SHAPES[shape]])
+        ground = Terrain([(SHAPES | ROUND)[shape]])
         law = FrictionCone(stiffness=1e3)
         self.form = Form(System(robot_of(model, points), ground, law))
         self.candidates, self.contacts = self.form.candidates, self.form.new_stage().contacts
@@ -250,6 +256,53 @@ def test_a_box_is_felt_on_the_sides_that_were_seen():
         assert bends == ((beyond > 0.0).sum() > 1)
         inside += within
     assert 20 < inside < 60
+
+
+SIDE, END, UPPER = 1, 4, 32  # bits of faces of round shapes, the side along the first axis
+
+
+@pytest.mark.parametrize("seen", [SIDE, END, SIDE | END])
+@pytest.mark.parametrize("name", ROUND)
+def test_a_round_shape_is_felt_on_the_faces_that_were_seen(name, seen):
+    """Inside: on its side far beyond its ends, on an end as deep as that is; outside: as it is.
+
+    Normals and curvatures are central differences.
+    """
+    ground, rng, k, inside = Ground(name), np.random.default_rng(2), 0, 0
+    candidates, contacts = ground.candidates, ground.contacts
+    turn, sign = pin.rpy.rpyToMatrix(*RPY), 1.0 if name == "cylinder" else -1.0
+    slope = 0.0 if name == "cylinder" else np.arctan2(WIDE, 2.0 * HALF)
+
+    def normal_at(x):
+        H = np.empty((3, 3))
+        phi, n, bends = surface_of(candidates, contacts, k, tuple((turn @ x - N).tolist()), H)
+        return phi, turn.T @ n, H if bends else np.zeros((3, 3))
+
+    for _ in range(80):
+        x = rng.uniform(-1.2, 1.2, 3) * (WIDE, WIDE, HALF)
+        rho, end = np.hypot(x[0], x[1]), sign * x[2] - HALF
+        side = rho - WIDE if name == "cylinder" else np.cos(slope) * rho
+        side += np.sin(slope) * (x[2] - HALF)
+        contacts.faces[k] = -1
+        expected = normal_at(x)[0]
+        if seen == SIDE and side <= 0.0 and abs(x[2]) <= HALF:
+            expected, inside = side, inside + 1
+        elif seen == END and end <= 0.0 and rho <= WIDE:
+            expected, inside = end, inside + 1
+        elif seen == SIDE | END and end <= 0.0 and side <= 0.0:
+            expected, inside = max(side, end), inside + 1
+        elif name == "cylinder" and sign * x[2] < 0.0:
+            continue  # behind the middle
+        contacts.faces[k] = seen + (UPPER if sign > 0.0 else 0)
+        phi, n, H = normal_at(x)
+        assert phi == pytest.approx(expected, abs=ROUNDING)
+        assert distance_to(candidates, contacts, k, tuple((turn @ x - N).tolist())) == phi
+        ways = EDGE * np.eye(3)
+        rates = [(normal_at(x + dx)[0] - normal_at(x - dx)[0]) / (2.0 * EDGE) for dx in ways]
+        assert n == pytest.approx(rates, abs=EDGE)
+        turning = [(normal_at(x + dx)[1] - normal_at(x - dx)[1]) / (2.0 * EDGE) for dx in ways]
+        assert np.array(turning) == pytest.approx(H, abs=BENT)
+    assert inside > 10
 
 
 def test_contacts_have_numbers_of_their_own():
