@@ -97,9 +97,9 @@ class Kernel(CPUDispatcher):
             with _quick(self.targetctx):
                 return super().compile(signature)
 
-    def get_call_template(self, args: Any, kws: dict[str, Any]) -> Any:
+    def get_call_template(self, args: Any, kws: Any) -> Any:
         """One version for all values, where Numba makes one for each constant."""
-        kinds = {name: unliteral(kind) for name, kind in kws.items()}
+        kinds = {name: unliteral(kind) for name, kind in dict(kws).items()}
         return super().get_call_template(tuple(unliteral(kind) for kind in args), kinds)
 
     def add_overload(self, result: Any) -> None:

@@ -16,6 +16,7 @@ from nmdp_pin._terrain.coal_mesh import mesh_vertices
 
 # More points than this only cost time: a body that touches the ground rests on three of them.
 MAX_POINTS = 64
+_BOX = 8  # corners, each of which it needs to be one
 # Centre [m] and radius [m] of a sphere, and the semi-axes over which it is swept as rows, 0 where
 # there are fewer than three [m].
 Swept = tuple[np.ndarray, float, np.ndarray]
@@ -143,8 +144,8 @@ def touching_links(spheres: LinkSpheres, *, fixed: bool) -> list[str]:
 def hold_out(groups: Sequence[Sequence[ContactPoint]], limit: int) -> list[ContactPoint]:
     """Few points of each group, whose hull is near that of all.
 
-    The bare points of all groups may miss their hulls as far as is needed for at most `limit`
-    points, or a few of each group; others are kept.
+    The bare points of groups of more than eight, the corners of a box, may miss their hulls as far
+    as is needed for at most `limit` points, or a few of each group; others are kept.
     """
     points = [point for group in groups for point in group]
     if len(points) <= limit:
@@ -158,6 +159,7 @@ def hold_out(groups: Sequence[Sequence[ContactPoint]], limit: int) -> list[Conta
 def _missed(points: Sequence[ContactPoint]) -> np.ndarray:
     """How far the hull of the bare points that are chosen before each misses it [m], (n,)."""
     bare = [k for k, point in enumerate(points) if point.radius == 0.0 and not point.semi_axes]
+    bare = bare if len(bare) > _BOX else []
     missed = np.full(len(points), np.inf)
     missed[bare] = 0.0
     places = np.array([points[k].position for k in bare]).reshape(-1, 3)

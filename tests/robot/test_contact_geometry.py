@@ -127,6 +127,21 @@ def test_points_that_are_not_bare_stay():
     assert hold_out([group], len(group) - 1) == [points[0], ball, *points[1:8], ring]
 
 
+def test_boxes_keep_their_corners(tmp_path):
+    """A chain of nine boxes has 72 corners, and stays one of boxes; corners of meshes are thinned.
+
+    With fewer its links sink into each other: they are no boxes.
+    """
+    box = shape("collision", '<box size="0.2 0.1 0.1"/>', "0.15 0 0")
+    names = [f"l{k}" for k in range(9)]
+    parts = [link(name, shapes=box) for name in names]
+    parts += [
+        hinge(f"j{k}", a, b, xyz="0.3 0 0") for k, (a, b) in enumerate(itertools.pairwise(names))
+    ]
+    loaded = load_robot(write(tmp_path, robot(*parts)), base="free-flyer", contacts="all")
+    assert np.unique(loaded.contact_points.joints, return_counts=True)[1].tolist() == [8] * 9
+
+
 def test_points_have_other_names_than_links(tmp_path):
     """A link that is called like a point of another one has one mark less."""
     balls = "".join(shape("collision", '<sphere radius="0.05"/>', f"{x} 0 0") for x in (0.0, 0.2))
