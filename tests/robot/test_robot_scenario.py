@@ -110,6 +110,27 @@ class Writes(Wrong):
     derivative = WrenchSpace.derivative
 
 
+class Sees(Wrong):
+    """A contact model that remembers the contacts on which it is tried."""
+
+    def vertices(self, contacts):
+        """Of the right shape."""
+        self.seen = contacts
+        return np.ones((len(contacts.depth), 3, 4))
+
+    derivative = WrenchSpace.derivative
+
+
+def test_a_contact_model_is_tried_on_level_ground():
+    """Two contacts of the robot, a little way in."""
+    law = Sees("none")
+    Simulator(load_robot("box"), Terrain(Plane()), law, "ne-zonmdp")
+    np.testing.assert_array_equal(law.seen.normal, [[0.0, 0.0, 1.0]] * 2)
+    np.testing.assert_array_equal(law.seen.rotation, [np.eye(3)] * 2)
+    assert (0.0 < law.seen.depth).all()
+    assert (law.seen.depth < 0.01).all()
+
+
 def test_a_contact_model_must_not_write():
     """What it is given belongs to the simulator."""
     with pytest.raises(ContactError, match="Writes writes into `depth` of the contacts"):
