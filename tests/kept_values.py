@@ -133,6 +133,7 @@ def runs() -> dict[str, tuple[str, tuple[str, ...]]]:
         for method in METHODS:
             tight = TIGHT if method.endswith("nmdp") else ()
             made[f"{name} {method}"] = (name, (f'integrator.name="{method}"', *tight))
+    del made["chain-ground ne-zonmdp"]  # rounding decides how many of its steps are of order 1
     return made
 
 

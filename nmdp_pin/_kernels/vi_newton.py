@@ -47,8 +47,6 @@ BUDGET_SPENT = 8
 
 LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
 _FIRST_PROXIMAL = 1e-3  # where the least one has failed, and the least one of many contacts
-# Where forces are not unique: with less, faces take 10 to 20 solutions to settle instead of 2 or 3.
-_REDUNDANT_PROXIMAL = 3e-2
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
@@ -94,19 +92,6 @@ def _weights_of(at: Point) -> int:
     """Number of the weights that count: all of a contact, 1 of a joint."""
     touching = at.n_active[1]
     return at.w.shape[1] * touching + at.n_active[0] - touching
-
-
-@jit
-def _forces_of(at: Point) -> int:
-    """Number of the forces of active contacts and joints."""
-    touching = at.n_active[1]
-    return at.V.shape[1] * touching + at.n_active[0] - touching
-
-
-@jit
-def _is_redundant(at: Point) -> bool:
-    """Whether forces of the active contacts are not unique; three carry a body in one way."""
-    return at.n_active[1] > 3 and _forces_of(at) > at.v.size
 
 
 @jit
@@ -162,7 +147,8 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: Array, dq: Array
         CONVERGED, SINGULAR, or QP_FAILED where the inequality was not solved.
     """
     nv, k, m, rows = dq.size, at.n_active[0], at.w.shape[1], at.V.shape[1]
-    touching, nf = at.n_active[1], _forces_of(at)
+    touching = at.n_active[1]
+    nf = touching * rows + k - touching
     X, row_of, axis_of = np.empty((nv, 1 + nf)), indices(nf), indices(nf)
     c = 0
     for x in range(k):
@@ -322,8 +308,6 @@ def solve_stage(
     if work_of(dq.size, _weights_of(here)) > 0:
         least = max(least, _FIRST_PROXIMAL)  # solving with less costs more than it saves
     proximal, outcome = least, CONVERGED
-    if _is_redundant(here):
-        proximal = max(least, _REDUNDANT_PROXIMAL)
     solved = _is_solved(here, tolerances, tolerances.guess)
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
