@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from nmdp_pin._robot.catalog import RobotFiles
 from nmdp_pin._robot.contact_geometry import (
     MAX_POINTS,
+    MOST_POINTS,
     LinkSpheres,
     hold_out,
     moving_links,
@@ -29,8 +30,6 @@ Extent = Literal["feet", "all"]
 EXTENTS = get_args(Extent)
 Contacts = Sequence[Contact] | Extent
 Missing = tuple[tuple[str, str], ...]
-# Points that do not touch cost next to nothing.
-_MOST_POINTS = 512
 
 
 def choose_contact_points(
@@ -101,7 +100,8 @@ def _on_other_links(spheres: LinkSpheres, feet: Sequence[ContactPoint]) -> list[
     taken = {point.link for point in feet}
     links = [link for link in moving_links(spheres.body) if link not in taken]
     found = [points for link in links for points in points_of_shapes(spheres, link)]
-    return hold_out(found, _MOST_POINTS - len(feet))
+    left = MOST_POINTS - len(feet)
+    return hold_out(found, left, left)
 
 
 def _spread_points(

@@ -16,6 +16,7 @@ from nmdp_pin._terrain.coal_mesh import mesh_vertices
 
 # More points than this only cost time: a body that touches the ground rests on three of them.
 MAX_POINTS = 64
+MOST_POINTS = 512  # of all links; points that do not touch cost next to nothing
 _BOX = 8  # corners, each of which it needs to be one
 # Centre [m] and radius [m] of a sphere, and the semi-axes over which it is swept as rows, 0 where
 # there are fewer than three [m].
@@ -141,25 +142,39 @@ def touching_links(spheres: LinkSpheres, *, fixed: bool) -> list[str]:
     return ends + [link for link, joint in lowest if joint not in bodies]
 
 
-def hold_out(groups: Sequence[Sequence[ContactPoint]], limit: int) -> list[ContactPoint]:
+def hold_out(
+    groups: Sequence[Sequence[ContactPoint]], limit: int, most: int = MOST_POINTS
+) -> list[ContactPoint]:
     """Few points of each group, whose hull is near that of all.
 
-    The bare points of groups of more than eight, the corners of a box, may miss their hulls as far
-    as is needed for at most `limit` points, or a few of each group; others are kept.
+    Bare points may miss the hulls of their groups as far as is needed for at most `limit` points,
+    or a few of each group; others are kept. Groups of eight, as the corners of a box, lose none
+    unless there are more than `most` points then.
     """
     points = [point for group in groups for point in group]
     if len(points) <= limit:
         return points
-    missed, depth = np.concatenate([_missed(group) for group in groups]), _BETWEEN
+    kept = _held_out(groups, limit, _BOX)
+    if len(kept) > most:
+        kept = _held_out(groups, limit, 0)
+    return [points[k] for k in kept]
+
+
+def _held_out(groups: Sequence[Sequence[ContactPoint]], limit: int, whole: int) -> np.ndarray:
+    """Indices of the points that stay; groups of at most `whole` bare ones lose none."""
+    missed, depth = np.concatenate([_missed(group, whole) for group in groups]), _BETWEEN
     while np.count_nonzero(missed > depth) > limit and depth < _MOST:
         depth *= _DEEPER
-    return [points[k] for k in np.flatnonzero(missed > depth)]
+    return np.flatnonzero(missed > depth)
 
 
-def _missed(points: Sequence[ContactPoint]) -> np.ndarray:
-    """How far the hull of the bare points that are chosen before each misses it [m], (n,)."""
+def _missed(points: Sequence[ContactPoint], whole: int) -> np.ndarray:
+    """How far the hull of the bare points that are chosen before each misses it [m], (n,).
+
+    It is infinite of points that are kept, as all bare ones where there are at most `whole`.
+    """
     bare = [k for k, point in enumerate(points) if point.radius == 0.0 and not point.semi_axes]
-    bare = bare if len(bare) > _BOX else []
+    bare = bare if len(bare) > whole else []
     missed = np.full(len(points), np.inf)
     missed[bare] = 0.0
     places = np.array([points[k].position for k in bare]).reshape(-1, 3)

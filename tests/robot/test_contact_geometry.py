@@ -140,6 +140,10 @@ def test_boxes_keep_their_corners(tmp_path):
     ]
     loaded = load_robot(write(tmp_path, robot(*parts)), base="free-flyer", contacts="all")
     assert np.unique(loaded.contact_points.joints, return_counts=True)[1].tolist() == [8] * 9
+    corners = (0.1 * CUBE).tolist()
+    group = [ContactPoint(name=str(k), link="a", position=p) for k, p in enumerate(corners)]
+    assert hold_out([group] * 2, 9) == group * 2
+    assert len(hold_out([group] * 2, 9, 15)) < 16
 
 
 def test_points_have_other_names_than_links(tmp_path):
