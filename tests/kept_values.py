@@ -97,11 +97,7 @@ def of_run(name: str, overrides: Iterable[str] = (), nudge: float = 0.0) -> Kept
     setup = scenario.build(visuals=False)
     dt, simulator = scenario.integrator.dt, setup.simulator
     start = State(setup.state.t, setup.state.q, setup.state.v + nudge)
-    steps = [
-        start,
-        *(r for r in simulator.run(start, setup.controller, dt=dt, duration=STEPS * dt)),
-    ]
-    results: Any = steps[1:]
+    results = list(simulator.run(start, setup.controller, dt=dt, duration=STEPS * dt))
     last = results[-1]
     kept = {
         "steps": figures([len(results), *(r.status.ok for r in results)]),

@@ -10,9 +10,8 @@ statement left out. Sizes of arrays and ends of slices become less, since more o
 nothing; a named threshold of floats stays as open as it is, since no computed number equals it.
 The tests of a module are those that [tool.mutation] of pyproject.toml lists for it and its folder,
 the quick ones first, the slow ones for what survives them; a test that fails must pass without the
-error.
-They run in a copy of the checkout, so the checkout is never changed. What survives is printed as
-`file:line: old -> new`: a hole in the tests, or an error that changes nothing.
+error. They run in a copy of the checkout, so the checkout is never changed. What survives is
+printed as `file:line: old -> new`: a hole in the tests, or an error that changes nothing.
 """
 
 from __future__ import annotations
@@ -300,6 +299,12 @@ def survives(copy: Path, mutant: Mutant, tests: list[str]) -> bool:
     return True
 
 
+def tests_of(module: str, listed: dict[str, list[str]]) -> list[str]:
+    """Tests that are listed for a module, and after them those of its folder; none without any."""
+    own = listed.get(module, [])
+    return [*own, *listed.get(f"{os.path.dirname(module)}/", [])] if own else []
+
+
 def main() -> None:
     """Runs the tests once for each planted error."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without its tests and its copy
@@ -324,9 +329,7 @@ def main() -> None:
         for module, chosen in drawn.items():
             if not chosen:
                 continue
-            tests = options.tests or listed.get(module)
-            if tests and not options.tests:
-                tests += listed.get(f"{os.path.dirname(module)}/", [])
+            tests = options.tests or tests_of(module, listed)
             if not tests:
                 sys.exit(f"no tests are listed for {module}: add it to [tool.mutation], or --tests")
             if options.sample is not None and options.sample < len(chosen):
