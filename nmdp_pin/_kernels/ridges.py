@@ -15,7 +15,6 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
-    BORDER,
     CROSSED,
     ON_A,
     ON_SIDE,
@@ -31,7 +30,7 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.triangles import DEPTH, LEAF, Triangles, next_leaf
+from nmdp_pin._kernels.triangles import DEPTH, LEAF, SAME, Triangles, next_leaf
 from nmdp_pin._kernels.vector3 import Vector3, ahead, cross, dot, length, minus, rotate, scaled
 
 
@@ -167,7 +166,7 @@ def _add_peak(
         u, start = _entry(dot(n, minus(ahead(c, s, e), x)) - a.rounding, gap - a.rounding)
         beyond = max(-s, s - 1.0) * length(e)
         gap -= a.rounding
-        shallow = start >= _way_over_faces(before, a, u, x, none) - BORDER
+        shallow = start >= _way_over_faces(before, a, u, x, none) - SAME
         if gap < limit and beyond <= slack and shallow and _is_peak(mesh, v, n):
             found = _keep(ON_SIDE, i, v, gap, features, gaps, found)
     return found
@@ -213,7 +212,7 @@ def _add_ridge(
         p, e = edge_of(before, i)
         u, start = _entry(dot(d, minus(ahead(p, s, e), x)) - a.rounding, gap)
         way_out = max(_way_over_ridge(before, a, u, b, r, x), _way_over_faces(before, a, u, x, f))
-        if start >= way_out - BORDER:
+        if start >= way_out - SAME:
             found = _keep(CROSSED, i, r, gap, features, gaps, found)
     return found
 
