@@ -207,10 +207,13 @@ def _add_ridge(
         if not gap < limit or dot(d, minus(centre, x)) <= 0.0:
             continue
         s, t = crossing(p, e, x, f)
-        if max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f)) > slack:
+        q, g = edge_of(before, i)
+        u, start = _entry(dot(d, minus(ahead(q, s, g), x)) - a.rounding, gap)
+        p, e = ahead(p, u, minus(q, p)), ahead(e, u, minus(g, e))
+        s, t = crossing(p, e, x, f)
+        beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
+        if beyond > (slack if u == 0.0 else SAME):
             continue
-        p, e = edge_of(before, i)
-        u, start = _entry(dot(d, minus(ahead(p, s, e), x)) - a.rounding, gap)
         way_out = max(_way_over_ridge(before, a, u, b, r, x), _way_over_faces(before, a, u, x, f))
         if start >= way_out - SAME:
             found = _keep(CROSSED, i, r, gap, features, gaps, found)
