@@ -16,6 +16,7 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
+    BORDER,
     PARALLEL,
     RIM,
     Polytope,
@@ -23,6 +24,7 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
+from nmdp_pin._kernels.terrain import shape_distance
 from nmdp_pin._kernels.vector3 import (
     Vector3,
     ahead,
@@ -58,7 +60,7 @@ def _crossing(
 
     Returns:
         Line e of the first cone from the tip to the rim; normal; distance; s, the crossing being at
-        p + s e; and how far it is beyond the ends of the lines, inf: there is none.
+        p + s e; and how far it is beyond the ends of the lines, inf: nowhere, -inf deep.
     """
     first, second = candidates.polytopes.pairs[pair]
     other = polytope(candidates.polytopes, second)
@@ -69,7 +71,7 @@ def _crossing(
     flat = ahead(scaled(a, -(k + c * l)), l + c * k, b)
     rest = square * square - dot(flat, flat)
     if min(square, rest) <= PARALLEL * PARALLEL:
-        return a, a, 0.0, 0.0, math.inf
+        return a, a, -math.inf, 0.0, math.inf
     n = scaled(ahead(flat, side * math.sqrt(rest / square), across), 1.0 / square)
     e = scaled(ahead(a, k, n), -far / math.sqrt(1.0 - k * k))
     f = scaled(ahead(b, -l, n), -size / math.sqrt(1.0 - l * l))
@@ -94,10 +96,13 @@ def find_cones(
     p, axis = row_of(before.vertices, 0), row_of(before.normals, 0)
     above = dot(cross(axis, row_of(b.normals, 0)), minus(p, row_of(b.vertices, 0)))
     part = 1 if above >= 0.0 else 0
+    side, row = 2.0 * part - 1.0, candidates.polytopes.rows[candidates.polytopes.pairs[pair, 1]]
+    e, _, start, s, _ = _crossing(candidates, pair, side, p, axis)
+    within = shape_distance(candidates.kinds, candidates.shapes, row, ahead(p, s, e))
     _, _, gap, _, beyond = _crossing(
-        candidates, pair, 2.0 * part - 1.0, row_of(a.vertices, 0), row_of(a.normals, 0)
+        candidates, pair, side, row_of(a.vertices, 0), row_of(a.normals, 0)
     )
-    if not (gap < limit and beyond <= slack):
+    if not (gap < limit and beyond <= slack) or min(within, 0.0) > start + BORDER:
         return 0
     features[0, 0], features[0, 1], features[0, 2], gaps[0] = RIM, part, 0, gap
     return 1
