@@ -67,12 +67,12 @@ def _crossing(
     q, b = row_of(other.vertices, 0), row_of(other.normals, 0)
     (k, far), (l, size) = _slope_of(candidates, first), _slope_of(candidates, second)
     across, c = cross(a, b), dot(a, b)
-    square = dot(across, across)
-    flat = ahead(scaled(a, -(k + c * l)), l + c * k, b)
-    rest = square * square - dot(flat, flat)
-    if min(square, rest) <= PARALLEL * PARALLEL:
+    square = max(dot(across, across), PARALLEL * PARALLEL)
+    flat = scaled(ahead(scaled(a, -(k + c * l)), l + c * k, b), 1.0 / square)
+    rest = 1.0 - dot(flat, flat)
+    if min(dot(across, across), rest) <= PARALLEL * PARALLEL:
         return a, a, -math.inf, 0.0, math.inf
-    n = scaled(ahead(flat, side * math.sqrt(rest / square), across), 1.0 / square)
+    n = ahead(flat, side * math.sqrt(rest / square), across)
     e = scaled(ahead(a, k, n), -far / math.sqrt(1.0 - k * k))
     f = scaled(ahead(b, -l, n), -size / math.sqrt(1.0 - l * l))
     s, t = crossing(p, e, q, f)

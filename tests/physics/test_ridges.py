@@ -6,6 +6,7 @@ import pytest
 import trimesh
 from contact_laws import law_for
 from derivative_scenes import TIGHT, check
+from physics_scenes import extruded
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
 from nmdp_pin._robot import free_body
@@ -78,9 +79,7 @@ def slot(half: float) -> Mesh:
     profile = [(-0.1, -0.05), (0.1, -0.05), (0.1, 0.1), (half, 0.1), (half, 0.0)]
     profile += [(-half, 0.0), (-half, 0.1), (-0.1, 0.1)]
     faces = [(0, 1, 5), (1, 4, 5), (1, 2, 4), (2, 3, 4), (0, 5, 7), (5, 6, 7)]
-    block = trimesh.creation.extrude_triangulation(np.array(profile), np.array(faces), 0.3)
-    block.apply_transform([[1, 0, 0, 0], [0, 0, -1, 0.15], [0, 1, 0, 0], [0, 0, 0, 1]])
-    return Mesh(vertices=block.vertices, faces=block.faces, friction=0.2)
+    return extruded(np.array(profile), faces, friction=0.2)
 
 
 @pytest.mark.parametrize("order", [1, 2])
