@@ -8,20 +8,23 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
+import trimesh
 
 from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
-from nmdp_pin._control import Passive
+from nmdp_pin._control import Command, Passive
 from nmdp_pin._control.controller import Controller
 from nmdp_pin._integrators import StepResult
 from nmdp_pin._robot import ContactPoints, Robot
+from nmdp_pin._robot.overlaps import OverlapCheck
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
-from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin._terrain import Mesh, Plane, Terrain
 
 G = 9.81  # [m/s^2]
 POWER = 2  # exponent of the penetration in all the scenes
 DEPTH = 1e-4  # [m] at rest; the closed forms are those of rigid bodies, so little of it
 SOFT = 1e-3  # [m] at rest; what the bundled scenarios use, for impacts
+IMPACT = 5e-3  # [m] of impacts 10 mm deep, in which other places come to be the nearest
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "ne-nmdp kinetic": ("ne-nmdp", {"objective": "kinetic", "order": 1}),
     "ne-nmdp end_effector": ("ne-nmdp", {"objective": "end_effector", "order": 1}),
@@ -166,3 +169,22 @@ def energies(results: Sequence[StepResult]) -> np.ndarray:
 def order(steps: Sequence[float], errors: Sequence[float]) -> float:
     """Slope of log |error| over log step: the order of convergence."""
     return float(np.polyfit(np.log(steps), np.log(np.abs(errors)), 1)[0])
+
+
+def extruded(profile: np.ndarray, faces: Sequence[tuple[int, ...]], **options: Any) -> Mesh:
+    """A mesh 0.6 m long in y whose cross section has these corners x and z, and triangles."""
+    block = trimesh.creation.extrude_triangulation(profile, np.array(faces), 0.6)
+    block.apply_transform([[1, 0, 0, 0], [0, 0, -1, 0.3], [0, 1, 0, 0], [0, 0, 0, 1]])
+    return Mesh(vertices=block.vertices, faces=block.faces, **options)
+
+
+def check_overlaps(simulator: Simulator, time: float, h: float) -> None:
+    """Make steps, all of which report what coal finds to overlap, or more, within `IMPACT`."""
+    system, state = simulator.system, simulator.state()
+    overlaps = OverlapCheck(system.robot, system.terrain)
+    for _ in range(round(time / h)):
+        result = simulator.step(state, Command(), h)
+        assert result.status.ok
+        state = result.state
+        found = overlaps.depths(state.q[None]).values()
+        assert result.max_penetration > max((depth[0] for depth in found), default=0.0) - IMPACT

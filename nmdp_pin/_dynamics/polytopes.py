@@ -80,13 +80,13 @@ def polytope_pairs(
     pairs, numbers, needless = [], [], set()
     for a, b in itertools.product(range(len(hulls)), repeat=2):
         one, other = hulls[a], hulls[b]
-        of_world = one.body == 0 and (one.ring is not other.ring or other.solid)
-        of_world = of_world and (one.ring or other.solid)
+        unlike = one.ring is not other.ring or one.solid is not other.solid
+        of_world = one.body == 0 and unlike and (one.ring or other.solid)
         if (one.body, other.body) not in facing and not of_world:
             continue
         if of_world and (other.body, 0) not in facing:
             continue
-        ordered = one.ring is not other.ring or other.solid or one.body < other.body
+        ordered = unlike or one.body < other.body
         if ((other.body, one.body) in facing and not ordered) or not _may_touch(one, other):
             continue
         own, opposite = _corners(robot, one, other.body), _corners(robot, other, one.body)
@@ -108,9 +108,11 @@ def polytope_pairs(
 
 def _may_touch(one: _Hull, other: _Hull) -> bool:
     """Whether features of two polytopes meet that are no contact points."""
-    if one.solid or other.solid:
+    if one.solid:
+        return other.solid and one.rim > 0.0 and other.rim > 0.0  # two cones
+    if other.solid:
         felt = not one.flat and other.rim == 0.0  # ellipsoids on sides of cylinders
-        return other.solid and len(one.edges) > 0 and one.axis is None and not felt
+        return len(one.edges) > 0 and one.axis is None and not felt
     if one.ring or other.ring:
         return one.ring and (other.ring or (other.flat and other.axis is None))
     if not len(one.vertices):
@@ -217,10 +219,22 @@ def _ring(side: _Hull, shape: Cylinder | Cone, end: float) -> _Hull:
 
 
 def _solid(side: _Hull, shape: Cone | Ellipsoid) -> _Hull:
-    """A cone or ellipsoid on whose side edges lie: its centre, with a ball around it."""
-    around = float(np.linalg.norm(shape.half_extents))
-    centre, none = placed(shape, np.zeros((1, 3))), np.zeros((0, 4), int)
-    return replace(side, vertices=centre, edges=none, rounding=around, solid=True)
+    """A cone or ellipsoid on whose side edges lie: its tip and axis, or centre, in a ball."""
+    none, around = np.zeros((0, 4), int), float(np.linalg.norm(shape.half_extents))
+    if not isinstance(shape, Cone):
+        centre = placed(shape, np.zeros((1, 3)))
+        return replace(side, vertices=centre, edges=none, rounding=around, solid=True)
+    tip, axis = side.vertices[1:], shape.placement.rotation[None, :, 2].copy()
+    return replace(
+        side,
+        vertices=tip,
+        normals=axis,
+        levels=np.array([axis[0] @ tip[0]]),
+        edges=none,
+        rounding=float(np.hypot(shape.radius, shape.length)),
+        axis=tip,
+        solid=True,
+    )
 
 
 def _prism(side: _Hull, shape: Cylinder | Cone) -> _Hull:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nmdp_pin._kernels.cones import cones_at, find_cones, hold_cones
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity, spin
 from nmdp_pin._kernels.contacts import (
     FLAT,
@@ -162,6 +163,8 @@ def _hold_features(
         n = find_ridges(mesh, m, before, a, limit, slack, found, gaps)
     elif is_rim(polytopes, polytopes.pairs[pair, 0]):
         n = find_crossings(candidates, pair, before, a, b, limit, slack, found, gaps)
+    elif is_solid(polytopes, polytopes.pairs[pair, 0]):
+        n = find_cones(candidates, pair, before, a, b, limit, slack, found, gaps)
     elif is_solid(polytopes, polytopes.pairs[pair, 1]):
         n = find_sides(candidates, pair, a, limit, found, gaps)
     else:
@@ -188,7 +191,9 @@ def _hold_features(
         contacts.features[i] = found[x]
         contacts.listed[i] = added = True
         contacts.slack[i, 0] = 2.0 * BORDER if slack == BORDER else (BORDER if of_mesh else 0.0)
-        if found[x, 0] == RIM:
+        if is_solid(polytopes, polytopes.pairs[pair, 0]):
+            hold_cones(candidates, contacts, i, M, a)
+        elif found[x, 0] == RIM:
             hold_crossing(candidates, contacts, i, M, a, b)
         elif found[x, 0] == ON_ROUND:
             hold_side(candidates, contacts, i, a)
@@ -287,6 +292,11 @@ def place_feature(
         at.depth[i] = radius - gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
+    elif kind == RIM and candidates.rolling and is_solid(polytopes, first):
+        _, e, n, gap, s, meets = cones_at(candidates, contacts, at, i)
+        at.depth[i] = -gap
+        for j in range(3):
+            at.normal[i, j], at.arm[i, j] = n[j], s * e[j]
     elif kind == RIM and candidates.rolling:
         arm, _, _, _, _, n, gap, meets = rim_at(candidates, contacts, at, i)
         at.depth[i] = -gap

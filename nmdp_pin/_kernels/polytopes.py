@@ -6,7 +6,7 @@ that of two edges. All is seen in the frame of the body of b.
 
 A polytope may be rounded, that is, swept by a ball. One edge, rounded, is the side of a capsule or
 of a cylinder, whose ends have contacts of their own. One without vertices is a mesh (`ridges.py`),
-one without edges a rim (`rims.py`), a cone or an ellipsoid (`sides.py`).
+one without edges a rim (`rims.py`), a cone (`cones.py`) or an ellipsoid (`sides.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nmdp_pin._kernels.vector3 import (
 )
 
 # Kinds of a contact: a vertex on a face of b, of a; edges; a vertex of b on a rounded edge of a; a
-# rim and an edge of b; an edge on a cone or an ellipsoid.
+# rim and an edge of b, or the sides of two cones; an edge on a cone or an ellipsoid.
 NONE, ON_B, ON_A, CROSSED, ON_SIDE, RIM, ON_ROUND = -1, 0, 1, 2, 3, 4, 5
 KINDS = 7  # of contacts, with NONE
 RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not as past each other

@@ -30,7 +30,7 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.triangles import DEPTH, LEAF, Triangles, next_leaf
+from nmdp_pin._kernels.triangles import DEPTH, LEAF, SAME, Triangles, next_leaf
 from nmdp_pin._kernels.vector3 import Vector3, ahead, cross, dot, length, minus, rotate, scaled
 
 
@@ -92,7 +92,9 @@ def find_ridges(
                         mesh, v, before, a, centre, limit, slack, features, gaps, found
                     )
                 if r >= 0 and t < mesh.across[t, i]:
-                    found = _add_ridge(mesh, r, a, centre, limit, slack, features, gaps, found)
+                    found = _add_ridge(
+                        mesh, r, before, a, centre, limit, slack, features, gaps, found
+                    )
         leaf, left = next_leaf(mesh, m, low, high, 0.0, stack, left)
     return found
 
@@ -146,27 +148,25 @@ def _add_peak(
     gaps: Array,
     found: int,
 ) -> int:
-    """Add what a vertex touches: the face that it had furthest behind it, and rounded sides."""
-    x, face, most = row_of(mesh.vertices, v), -1, -math.inf
+    """Add the faces through which a vertex came in, and the rounded sides that it touches."""
+    x, none = row_of(mesh.vertices, v), (0.0, 0.0, 0.0)
     for f in range(len(a.normals) if a.rounding == 0.0 else 0):
-        n = scaled(row_of(a.normals, f), -1.0)
-        start = before.levels[f] - dot(before.normals[f], x)
-        if -start <= most or dot(a.normals[f], x) - a.levels[f] >= limit:
+        n, gap = row_of(a.normals, f), dot(a.normals[f], x) - a.levels[f]
+        if gap >= limit or dot(n, minus(centre, x)) >= 0.0 or not is_over(a, f, x, slack):
             continue
-        outside = dot(n, minus(centre, x)) > 0.0
-        if outside and _is_peak(mesh, v, n) and is_over(a, f, x, slack):
-            face, most = f, -start
-    if face >= 0:
-        gap = dot(a.normals[face], x) - a.levels[face]
-        found = _keep(ON_A, face, v, gap, features, gaps, found)
+        u, start = _entry(dot(before.normals[f], x) - before.levels[f], gap)
+        if start >= _way_over_faces(before, a, u, x, none) and _is_peak(mesh, v, scaled(n, -1.0)):
+            found = _keep(ON_A, f, v, gap, features, gaps, found)
     for i in range(len(a.edges)):
         if a.edges[i, 2] >= 0:
             continue
         c, e = edge_of(a, i)
         s, n, gap = _foot(c, e, x, minus(centre, x))
+        c, e = edge_of(before, i)
+        u, start = _entry(dot(n, minus(ahead(c, s, e), x)) - a.rounding, gap - a.rounding)
         beyond = max(-s, s - 1.0) * length(e)
         gap -= a.rounding
-        shallow = gap >= _way_over_edge(a, i, x, (0.0, 0.0, 0.0)) - slack
+        shallow = start >= _way_over_faces(before, a, u, x, none) - SAME
         if gap < limit and beyond <= slack and shallow and _is_peak(mesh, v, n):
             found = _keep(ON_SIDE, i, v, gap, features, gaps, found)
     return found
@@ -188,6 +188,7 @@ def _foot(c: Vector3, e: Vector3, x: Vector3, up: Vector3) -> tuple[float, Vecto
 def _add_ridge(
     mesh: Triangles,
     r: int,
+    before: Polytope,
     a: Polytope,
     centre: Vector3,
     limit: float,
@@ -196,10 +197,9 @@ def _add_ridge(
     gaps: Array,
     found: int,
 ) -> int:
-    """Add the edges of a polytope that cross a ridge, by which it is not deeper than by a face."""
+    """Add the edges of a polytope that cross a ridge, by which it came in."""
     b = Polytope(mesh.vertices, mesh.normals, a.levels[:0], mesh.ridges, 0.0)
     x, f = edge_of(b, r)
-    way_out = _way_over_ridge(a, b, r, x)
     for i in range(len(a.edges)):
         p, e = edge_of(a, i)
         d, gap = edge_distance(a, i, b, r, TILT, minus(centre, x))
@@ -207,34 +207,55 @@ def _add_ridge(
         if not gap < limit or dot(d, minus(centre, x)) <= 0.0:
             continue
         s, t = crossing(p, e, x, f)
+        q, g = edge_of(before, i)
+        u, start = _entry(dot(d, minus(ahead(q, s, g), x)) - a.rounding, gap)
+        p, e = ahead(p, u, minus(q, p)), ahead(e, u, minus(g, e))
+        s, t = crossing(p, e, x, f)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
-        shallow = gap >= max(way_out, _way_over_edge(a, i, x, f)) - slack
-        if beyond <= slack and shallow:
+        if beyond > (slack if u == 0.0 else SAME):
+            continue
+        way_out = max(_way_over_ridge(before, a, u, b, r, x), _way_over_faces(before, a, u, x, f))
+        if start >= way_out - SAME:
             found = _keep(CROSSED, i, r, gap, features, gaps, found)
     return found
 
 
 @jit
-def _way_over_ridge(a: Polytope, b: Polytope, r: int, x: Vector3) -> float:
-    """Larger distance of a to the planes of the two faces at ridge r: the way out is not longer."""
+def _entry(start: float, end: float) -> tuple[float, float]:
+    """When a distance becomes 0, as share of the step before its end; the distance then [m].
+
+    Where it is no less at the start that is the end, where it was less than 0 that is the start.
+    """
+    u = min(end / (end - start), 1.0) if end < min(start, 0.0) else 0.0
+    return u, end + u * (start - end)
+
+
+@jit
+def _way_over_ridge(
+    before: Polytope, a: Polytope, u: float, b: Polytope, r: int, x: Vector3
+) -> float:
+    """Larger distance of a to the planes of the two faces at ridge r, a share u before the end."""
     most = -math.inf
     for k in range(2, 4):
         if b.edges[r, k] >= 0:
-            n, least = row_of(b.normals, b.edges[r, k]), math.inf
+            n, start, end = row_of(b.normals, b.edges[r, k]), math.inf, math.inf
             for v in range(len(a.vertices)):
-                least = min(least, dot(n, minus(row_of(a.vertices, v), x)))
-            most = max(most, least)
+                start = min(start, dot(n, minus(row_of(before.vertices, v), x)))
+                end = min(end, dot(n, minus(row_of(a.vertices, v), x)))
+            most = max(most, end + u * (start - end))
     return most - a.rounding
 
 
 @jit
-def _way_over_edge(a: Polytope, i: int, x: Vector3, f: Vector3) -> float:
-    """Likewise of a ridge from x to x + f to the planes of the faces, or ends, at edge i of a."""
+def _way_over_faces(before: Polytope, a: Polytope, u: float, x: Vector3, f: Vector3) -> float:
+    """Likewise of a ridge from x to x + f to the planes of the faces, or ends, of a."""
     most = -math.inf
     for face in range(len(a.normals)):
-        if a.rounding > 0.0 or face == a.edges[i, 2] or face == a.edges[i, 3]:
-            n = row_of(a.normals, face)
-            most = max(most, dot(n, x) + min(dot(n, f), 0.0) - a.levels[face])
+        n = row_of(a.normals, face)
+        end = dot(n, x) + min(dot(n, f), 0.0) - a.levels[face]
+        n = row_of(before.normals, face)
+        start = dot(n, x) + min(dot(n, f), 0.0) - before.levels[face]
+        most = max(most, end + u * (start - end))
     return most
 
 

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from nmdp_pin._kernels.cones import cone_rates
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity, spin
 from nmdp_pin._kernels.contacts import (
     FLAT,
@@ -43,7 +44,7 @@ from nmdp_pin._kernels.polytopes import (
 from nmdp_pin._kernels.ridges import is_mesh, side_at, side_rates
 from nmdp_pin._kernels.rims import rim_rates
 from nmdp_pin._kernels.seams import leave_seams
-from nmdp_pin._kernels.sides import round_rates, side_at_edge
+from nmdp_pin._kernels.sides import is_solid, round_rates, side_at_edge
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import (
     aim,
@@ -333,7 +334,11 @@ def bend_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
         elif contacts.features[c, 0] == ON_SIDE and candidates.rolling:
             side_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif contacts.features[c, 0] == RIM and candidates.rolling:
-            rim_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+            first = candidates.polytopes.pairs[candidates.pairs[c], 0]
+            if is_solid(candidates.polytopes, first):
+                cone_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+            else:
+                rim_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif contacts.features[c, 0] == ON_ROUND and candidates.rolling:
             round_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif at.curved[i]:

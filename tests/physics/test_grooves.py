@@ -3,10 +3,10 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from physics_scenes import check_overlaps, extruded
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
 from nmdp_pin._robot import free_body
-from nmdp_pin._robot.overlaps import OverlapCheck
 from nmdp_pin._terrain import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Sphere
 
 MASS, RADIUS = 1.0, 0.1  # [kg], [m]
@@ -214,20 +214,9 @@ ROUND = {
     "coin": Cylinder(radius=0.05, length=0.02),
     "egg": Ellipsoid(radii=(0.06, 0.04, 0.03)),
 }
-IMPACT = 5e-3  # [m] of impacts 10 mm deep, in which other places come to be the nearest
 # A block with a groove of 45 degrees, 0.6 m long: x and z of its corners, and triangles of them.
 PROFILE = np.array([(-0.2, -0.05), (0.2, -0.05), (0.2, 0.2), (0.0, 0.0), (-0.2, 0.2)])
 ENDS = [(0, 1, 3), (1, 2, 3), (0, 3, 4)]
-
-
-def grooved_block():
-    """A mesh that is not convex."""
-    sides = [np.insert(PROFILE, 1, y, axis=1) for y in (-0.3, 0.3)]
-    faces = [*ENDS, *((a + 5, c + 5, b + 5) for a, b, c in ENDS)]
-    for i in range(5):
-        j = (i + 1) % 5
-        faces += [(i, i + 5, j), (j, i + 5, j + 5)]
-    return Mesh(vertices=np.vstack(sides), faces=np.array(faces))
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -238,12 +227,6 @@ def test_what_is_round_touches_both_sides_of_a_mesh(name, h, order):
     robot = free_body(
         "body", ROUND[name], mass=0.3, position=(0.01, 0.0, 0.12), rpy=(0.3, 0.2, 0.1)
     )
-    ground = Terrain(grooved_block())
+    ground = Terrain(extruded(PROFILE, ENDS))
     simulator = Simulator(robot, ground, FrictionCone(stiffness=1e6, power=2), order=order)
-    overlaps, state = OverlapCheck(robot, ground), simulator.state()
-    for _ in range(round(0.4 / h)):
-        result = simulator.step(state, Command(), h)
-        assert result.status.ok
-        state = result.state
-        found = overlaps.depths(state.q[None]).values()
-        assert result.max_penetration > max((depth[0] for depth in found), default=0.0) - IMPACT
+    check_overlaps(simulator, 0.4, h)

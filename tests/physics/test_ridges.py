@@ -6,6 +6,7 @@ import pytest
 import trimesh
 from contact_laws import law_for
 from derivative_scenes import TIGHT, check
+from physics_scenes import extruded
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
 from nmdp_pin._robot import free_body
@@ -13,6 +14,7 @@ from nmdp_pin._terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane
 
 CELL, TOP = 0.25, 0.2  # [m] of the height fields, and height of their peaks and ridges
 CONE = FrictionCone(stiffness=1e6, power=2, recovery=0.0)  # at rest at once
+HARD = FrictionCone(stiffness=1e7, power=2)
 DEEP = np.sqrt(9.81 / 1e6)  # [m] static depth of 1 kg on one contact
 FORCE = 1e-3  # [-] of the weight, to which contacts bear it at rest
 REST = 1e-4  # [m/s, rad/s] of what lies
@@ -42,10 +44,10 @@ def field(name: str, friction: float = 0.6, along: float = CELL) -> HeightField:
     return HeightField(heights=heights, spacing=(CELL, along), friction=friction)
 
 
-def put(body, ground, method, h, time, *, position, R=None, **options):
+def put(body, ground, method, h, time, *, position, R=None, cone=CONE, **options):
     """The results of a body of 1 kg that is put down at rest; every step must have been made."""
     robot = free_body("body", body, mass=1.0)
-    simulator = Simulator(robot, Terrain(ground), law_for(method, CONE), method, **options)
+    simulator = Simulator(robot, Terrain(ground), law_for(method, cone), method, **options)
     turned = pin.Quaternion(np.eye(3) if R is None else R).coeffs()
     state, results = State(0.0, np.concatenate([position, turned]), np.zeros(6)), []
     for _ in range(round(time / h)):
@@ -70,6 +72,34 @@ def test_a_plank_lies_on_what_it_is_put_on(ground: str, body: str, method: str) 
         assert np.abs(last.state.v).max() < REST
         weight = last.contact_forces.sum(axis=0)
         assert weight == pytest.approx([0.0, 0.0, 9.81], abs=9.81 * FORCE)
+
+
+def slot(half: float) -> Mesh:
+    """A block with a slot along y between x = -half and half, from z = 0 up."""
+    profile = [(-0.1, -0.05), (0.1, -0.05), (0.1, 0.1), (half, 0.1), (half, 0.0)]
+    profile += [(-half, 0.0), (-half, 0.1), (-0.1, 0.1)]
+    faces = [(0, 1, 5), (1, 4, 5), (1, 2, 4), (2, 3, 4), (0, 5, 7), (5, 6, 7)]
+    return extruded(np.array(profile), faces, friction=0.2)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+@pytest.mark.parametrize(("aside", "tilt"), [(0.01, 0.2), (0.003, 0.05)])
+@pytest.mark.parametrize("body", ["plate", "disc"])
+def test_a_tilted_plate_falls_into_a_slot(body, aside, tilt, method, order) -> None:
+    """1 mm wider, past the edge of one side, and stands there, no more tilted than it can be."""
+    shape: Box | Cylinder = Box(size=(0.04, 0.1, 0.1))
+    if body == "disc":
+        shape = Cylinder(radius=0.05, length=0.04, rpy=(0.0, np.pi / 2.0, 0.0))
+    R = pin.rpy.rpyToMatrix(0.0, tilt, 0.0)
+    for h in (0.005, 0.01, 0.02):
+        last = put(
+            shape, slot(0.0205), method, h, 0.6, order=order, position=(aside, 0.0, 0.17), R=R,
+            cone=HARD,
+        )[-1]  # fmt: skip
+        assert last.state.q[2] == pytest.approx(0.05, abs=DEEP)
+        assert abs(last.state.q[0]) < 0.0005 + DEEP
+        assert abs(pin.rpy.matrixToRpy(pin.Quaternion(last.state.q[3:]).matrix())[1]) < 0.02
 
 
 @pytest.mark.parametrize("order", [1, 2])
