@@ -237,3 +237,14 @@ def test_geometry_and_placement_describe_the_same_shape(name: str) -> None:
     assert formula(top)[0] == pytest.approx(0.0, abs=ROUNDING)
     surface = Terrain([shape]).query(shape.placement.act(top)[None])
     assert surface.distance[0] == pytest.approx(0.0, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_a_coordinate_of_zero_counts_as_positive(axis):
+    """In the middle of a plate, where both sides are as near, the normal is that of the upper."""
+    size = np.ones(3)
+    size[axis] = 0.1
+    terrain = Terrain([Box(size=tuple(size), position=(0.0, 0.0, 0.0))])
+    surface = terrain.query(np.zeros((1, 3)))
+    assert surface.distance[0] == pytest.approx(-0.05, abs=ROUNDING)
+    np.testing.assert_array_equal(surface.normal[0], np.eye(3)[axis])
