@@ -91,12 +91,9 @@ def test_a_tilted_plate_falls_into_a_slot(body, aside, tilt, method, order) -> N
     shape: Box | Cylinder = Box(size=(0.04, 0.1, 0.1))
     if body == "disc":
         shape = Cylinder(radius=0.05, length=0.04, rpy=(0.0, np.pi / 2.0, 0.0))
-    R = pin.rpy.rpyToMatrix(0.0, tilt, 0.0)
+    at = {"position": (aside, 0.0, 0.17), "R": pin.rpy.rpyToMatrix(0.0, tilt, 0.0)}
     for h in (0.005, 0.01, 0.02):
-        last = put(
-            shape, slot(0.0205), method, h, 0.6, order=order, position=(aside, 0.0, 0.17), R=R,
-            cone=HARD,
-        )[-1]  # fmt: skip
+        last = put(shape, slot(0.0205), method, h, 0.6, cone=HARD, order=order, **at)[-1]
         assert last.state.q[2] == pytest.approx(0.05, abs=DEEP)
         assert abs(last.state.q[0]) < 0.0005 + DEEP
         assert abs(pin.rpy.matrixToRpy(pin.Quaternion(last.state.q[3:]).matrix())[1]) < 0.02
