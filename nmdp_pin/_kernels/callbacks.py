@@ -11,6 +11,7 @@ import weakref
 from typing import Any
 
 import numpy as np
+import scipy  # whose parts are imported when they are used
 from numba import objmode
 
 from nmdp_pin._kernels.jit import Array, calling_jit
@@ -33,21 +34,30 @@ def callee(handle: int) -> Any:
     return _CALLEES[handle]
 
 
-def solve_in(A: Array, X: Array) -> bool:
+def factor_in(A: Array, pivots: Array) -> bool:
+    """See `call_factor`."""
+    _, pivots[:], info = scipy.linalg.lapack.dgetrf(A.T, overwrite_a=True)
+    return bool(info == 0 and np.isfinite(A).all())
+
+
+def solve_in(LU: Array, pivots: Array, X: Array) -> None:
     """See `call_solve`."""
-    try:
-        X[:] = np.linalg.solve(A, X)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    X[:], _ = scipy.linalg.lapack.dgetrs(LU.T, pivots, X, trans=True)
 
 
 @calling_jit
-def call_solve(A: Array, X: Array) -> bool:
-    """Solve A X = B by LAPACK, with B in X; False where A is singular."""
-    with objmode(solved="boolean"):
-        solved = solve_in(A, X)
-    return solved
+def call_factor(A: Array, pivots: Array) -> bool:
+    """Overwrite A by LAPACK's factors of its transpose; False where it is singular."""
+    with objmode(factored="boolean"):
+        factored = factor_in(A, pivots)
+    return factored
+
+
+@calling_jit
+def call_solve(LU: Array, pivots: Array, X: Array) -> None:
+    """Solve A X = B by LAPACK, with B in X, from the factors of `call_factor`."""
+    with objmode():
+        solve_in(LU, pivots, X)
 
 
 @calling_jit

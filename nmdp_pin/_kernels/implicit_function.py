@@ -15,7 +15,7 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import add_product, eliminate, solve_in_place, solve_redundant
-from nmdp_pin._kernels.simplex_vi import AffineWorks, solve_affine_vi
+from nmdp_pin._kernels.simplex_vi import AffineVI, solve_affine_vi
 from nmdp_pin._kernels.vi_newton import block_scales
 
 _POSITIVE = 1e-9  # share of a row's weights that counts as more than zero
@@ -26,7 +26,7 @@ _INSIDE = 1e-4  # share of a row's weights below which a weight cannot give any 
 _FELT = 1e-11  # share of the largest force of a vertex; dofs that feel less feel nothing
 _MOST = 1e4  # largest change of a weight, in units of the least one
 _ZERO = 1e-6  # residual of a system that counts as solved, and multiplier that counts as none
-_REGULAR = 1e-11  # relative; added to a matrix that may be singular
+_PROXIMAL, _CENTRES, _CENTRED = 1e-6, 20, 1e-12  # of works whose forces may not be unique
 
 
 class StageRates(NamedTuple):
@@ -307,20 +307,22 @@ def _positive_solutions(B: Array, positive: Array) -> None:
             square += total * total
         if square <= _ZERO**2:
             return
-        V, e, sums = np.empty((1, rows, m)), np.zeros(m), np.zeros(rows)
+        V, e, sums = np.empty((1, rows, m)), np.zeros(m), np.zeros((1, rows))
         for a in range(m):
             of_column = 0.0
             for i in range(rows):
                 V[0, i, a] = B[i, index[a]]
-                sums[i] += V[0, i, a]
+                sums[0, i] += V[0, i, a]
                 of_column += V[0, i, a] ** 2
             largest = max(largest, _MOST * of_column)
         if largest == 0.0:
             return
-        first, row = np.array([0, m]), np.array([0, rows])
-        proximal = np.array([_REGULAR * largest])
-        works = AffineWorks(first, row, V, sums, _MOST * np.eye(rows), np.zeros(rows), proximal)
-        if not solve_affine_vi(works, np.zeros(m), e):
+        # the motion is that of the residual itself
+        first, each, unit = np.array([0, m]), np.array([rows]), np.array([largest])
+        J, none = np.eye(rows).reshape((1, rows, rows)), np.zeros((1, rows))
+        A, G = np.eye(rows) / _MOST, np.zeros(rows)
+        vi = AffineVI(first, each, V, sums, J, J, none, A, G, unit, np.full(1, _CENTRED))
+        if not solve_affine_vi(vi, _PROXIMAL, _CENTRES, np.zeros(m), e, np.empty(rows)):
             positive[:] = False
             return
         y = np.zeros(rows)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.callbacks import call_solve
+from nmdp_pin._kernels.callbacks import call_factor, call_solve
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.record import indices
 
@@ -176,23 +176,38 @@ def copy_vector(source: Array, target: Array) -> None:
 
 
 @jit
+def factor(A: Array, pivots: Array) -> bool:
+    """Factorise A in place, shape (n, n); False where it is singular or not finite.
+
+    Args:
+        A: matrix, shape (n, n); on return its factors, by LAPACK where it is large.
+        pivots: output, shape (n,).
+    """
+    return lu_factor(A, pivots) if len(A) <= _SMALL else call_factor(A, pivots)
+
+
+@jit
+def solve_factored(LU: Array, pivots: Array, X: Array) -> None:
+    """Overwrite X by the solution of A X = B, from the factors of `factor` and with B in X."""
+    if len(LU) <= _SMALL:
+        lu_solve(LU, pivots, X)
+    else:
+        call_solve(LU, pivots, X)
+
+
+@jit
 def solve_in_place(A: Array, X: Array) -> bool:
     """Solve A X = B, with B in X; False where A is singular. Both are overwritten.
-
-    LAPACK is faster for large matrices only.
 
     Args:
         A: matrix, shape (n, n).
         X: right sides on entry, solution on exit, shape (n, m).
     """
-    n = len(A)
-    if n <= _SMALL:
-        pivots = indices(n)
-        if not lu_factor(A, pivots):
-            return False
-        lu_solve(A, pivots, X)
-        return True
-    return call_solve(A, X)
+    pivots = indices(len(A))
+    if not factor(A, pivots):
+        return False
+    solve_factored(A, pivots, X)
+    return True
 
 
 @jit

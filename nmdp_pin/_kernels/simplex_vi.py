@@ -1,11 +1,14 @@
 """Affine variational inequalities over a product of simplices, by an active-set method.
 
-The set is that of blocks x_i >= 0, sum(x_i) <= 1; block b has the variables from first[b] to
-first[b + 1]. F = V'u is the work of the vertices V of a set of forces V x on motions u that are
-affine in x. Each iteration projects x - F(x) / unit onto the set, which determines a face, and
-solves F = 0 on that face; the solution is found when the face no longer changes: Newton's method on
-the natural map x - P(x - F(x) / unit). Steps are halved where that does not fall, as with many
-contacts, or where forces are not unique.
+The set is that of blocks x_i >= 0, sum(x_i) <= 1. F = V'u is the work of the vertices V of a set of
+forces V x on motions u, which follow from the motion dq that the forces cause. Each iteration
+projects x - F(x) / unit onto the set, which determines a face, and solves F = 0 on that face; the
+solution is found when the face no longer changes: Newton's method on the natural map
+x - P(x - F(x) / unit). Steps are halved where that does not fall, as with many contacts.
+
+A proximal term makes each block's own equations regular, which leaves one system for dq. Where
+there are more forces than motions it is large, since they are not unique, and its centre follows
+the solution until it no longer matters: the proximal point method.
 """
 
 from __future__ import annotations
@@ -16,7 +19,16 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.linear import all_finite, clear_vector, solve_in_place
+from nmdp_pin._kernels.linear import (
+    all_finite,
+    clear_vector,
+    copy_matrix,
+    copy_vector,
+    factor,
+    lu_factor,
+    lu_solve,
+    solve_factored,
+)
 from nmdp_pin._kernels.record import indices, matrix, vector
 
 MOST_FACES = 20  # largest number of faces; two or three are usual
@@ -26,76 +38,60 @@ _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 # that differ by the signs of rounding errors, as those of a body that rests, never settle.
 _ROUNDING = 1e-12
 _DEPENDENT = 1e-8  # share of a row of V that is left of it beside the others, if it is independent
+_CENTRED = 1e-10  # proximal term at the solution, in units, that is followed no longer
+_SLOW, _SMALLER = 0.75, 0.1  # share of its last move by which a centre moves on; the next term
+_LEAST_PROXIMAL = 1e-6
 
 
-class AffineWorks(NamedTuple):
-    """Works F(x) = V'u + proximal (x - x0), u = motion + response V (x - x0) + lift sum(x - x0).
+class AffineVI(NamedTuple):
+    """Find x and dq with A dq = J_force' V (x - x0) - G and F(x)' (y - x) >= 0 for feasible y.
 
-    The variables and the forces of block b are those from first[b] and row[b] to first[b + 1] and
-    row[b + 1].
+    The works are F = V'u on u = motion + J_motion dq + lift sum(x - x0). The variables of block b
+    are those from first[b] to first[b + 1]; it has rows[b] forces.
 
     Args:
         first: shape (blocks + 1,).
-        row: shape (blocks + 1,).
-        V: vertices of the blocks, shape (blocks, rows, m).
-        motion: motions at x0, shape (f,).
-        response: derivatives of the motions by the forces, shape (f, f).
-        lift: derivatives of the motions by the sums of their own blocks, shape (f,).
-        proximal: shape (blocks,).
+        rows: shape (blocks,).
+        V: vertices of the blocks, shape (blocks, r, m).
+        motion: motions at x0, shape (blocks, r).
+        J_force: as of `Linear`, shape (blocks, r, nv).
+        J_motion: likewise.
+        lift: derivatives of the motions by the sums of their own blocks, shape (blocks, r).
+        A: shape (nv, nv).
+        G: shape (nv,).
+        unit: works of the blocks by a change of their variables, shape (blocks,).
+        enough: proximal term at the solution that does not matter, in units, shape (blocks,).
     """
 
     first: Array
-    row: Array
+    rows: Array
     V: Array
     motion: Array
-    response: Array
+    J_force: Array
+    J_motion: Array
     lift: Array
-    proximal: Array
+    A: Array
+    G: Array
+    unit: Array
+    enough: Array
 
 
 @jit
-def works_at(works: AffineWorks, x0: Array, x: Array, u: Array, F: Array) -> None:
-    """Works F at x, shape (n,), and motions u, shape (f,)."""
-    forces, k, pressed = vector(u.size), 0, indices(u.size)
-    for i in range(u.size):
-        u[i] = works.motion[i]
-    for b in range(works.first.size - 1):
-        begin, end, row, total = works.first[b], works.first[b + 1], works.row[b], 0.0
+def works_at(
+    vi: AffineVI, proximal: float, x0: Array, centre: Array, dq: Array, x: Array, F: Array
+) -> None:
+    """Works F at x and dq with the proximal term around a centre, shape (n,)."""
+    for b in range(vi.rows.size):
+        begin, end, total = vi.first[b], vi.first[b + 1], 0.0
         for e in range(begin, end):
             total += x[e] - x0[e]
-        for i in range(row, works.row[b + 1]):
-            force = 0.0
+            F[e] = proximal * vi.unit[b] * (x[e] - centre[e])
+        for i in range(vi.rows[b]):
+            u = vi.motion[b, i] + vi.lift[b, i] * total
+            for l in range(dq.size):
+                u += vi.J_motion[b, i, l] * dq[l]
             for e in range(begin, end):
-                force += works.V[b, i - row, e - begin] * (x[e] - x0[e])
-            u[i] += works.lift[i] * total
-            if force != 0.0:
-                forces[k], pressed[k] = force, i
-                k += 1
-    for i in range(u.size):
-        for c in range(k):
-            u[i] += works.response[i, pressed[c]] * forces[c]
-    for b in range(works.first.size - 1):
-        begin, row = works.first[b], works.row[b]
-        for e in range(begin, works.first[b + 1]):
-            F[e] = works.proximal[b] * (x[e] - x0[e])
-            for i in range(row, works.row[b + 1]):
-                F[e] += works.V[b, i - row, e - begin] * u[i]
-
-
-@jit
-def curvatures(works: AffineWorks, curvature: Array) -> None:
-    """Derivatives of the works by their own variables, without the proximal terms, shape (n,)."""
-    for b in range(works.first.size - 1):
-        begin, row = works.first[b], works.row[b]
-        rows = works.row[b + 1] - row
-        for e in range(works.first[b + 1] - begin):
-            total = 0.0
-            for i in range(rows):
-                u = works.lift[row + i]
-                for j in range(rows):
-                    u += works.response[row + i, row + j] * works.V[b, j, e]
-                total += works.V[b, i, e] * u
-            curvature[begin + e] = total
+                F[e] += vi.V[b, i, e - begin] * u
 
 
 @jit
@@ -174,31 +170,31 @@ def natural_map(
             square += unit[b] * off * off
             farthest = max(farthest, abs(off))
     at_rounding = farthest <= _ROUNDING and square < np.inf  # a NaN is not
-    return (0.0, False) if at_rounding else (square, changed)
+    return 0.0 if at_rounding else square, changed
 
 
 @jit
 def directions_of(
-    works: AffineWorks, b: int, face: Array, x0: Array, x: Array, directions: Array
+    vi: AffineVI, b: int, face: Array, centre: Array, x: Array, directions: Array
 ) -> int:
-    """A point of a block on its face, and directions in which x - x0 can solve F = 0 from there.
+    """A point of a block on its face, and directions in which x can solve F = 0 from there.
 
     Of more free variables than forces only changes of forces are asked for: they decide all works,
-    and what changes none stays as it is at x0, but for a tight sum.
+    and what changes none stays as it is at the centre, but for a tight sum.
 
     Args:
-        works: the works.
+        vi: the inequality.
         b: index of the block.
         face: variables above zero, then sums at one, shape (n + blocks,).
-        x0: point at which the works are stated, shape (n,).
+        centre: centre of the proximal term, shape (n,).
         x: output, of which the block is written, shape (n,).
         directions: output, shape (>= rows, m).
 
     Returns:
         The number of directions.
     """
-    begin, rows = works.first[b], works.row[b + 1] - works.row[b]
-    m = works.first[b + 1] - begin
+    begin, rows = vi.first[b], vi.rows[b]
+    m = vi.first[b + 1] - begin
     tight, k, p, last = face[x.size + b], 0, 0, -1
     for e in range(m):
         if face[begin + e]:
@@ -223,8 +219,8 @@ def directions_of(
     total = 0.0
     for e in range(m):
         if face[begin + e]:
-            x[begin + e] = x0[begin + e]
-            total += x0[begin + e]
+            x[begin + e] = centre[begin + e]
+            total += centre[begin + e]
     if tight:
         for e in range(m):
             if face[begin + e]:
@@ -232,7 +228,7 @@ def directions_of(
     for i in range(rows):
         mean, square = 0.0, 0.0
         for e in range(m):
-            v = works.V[b, i, e] if face[begin + e] else 0.0
+            v = vi.V[b, i, e] if face[begin + e] else 0.0
             directions[k, e] = v
             mean += v / p
             square += v * v
@@ -265,124 +261,224 @@ def make_orthonormal(directions: Array, k: int, m: int, least: float) -> bool:
 
 
 @jit
-def solve_on_face(works: AffineWorks, x0: Array, face: Array, x: Array) -> bool:
-    """Set x so that F + multiplier = 0 where free, 0 elsewhere, tight sums one; False: singular.
+def answer_of(
+    vi: AffineVI,
+    b: int,
+    term: float,
+    D: Array,
+    x0: Array,
+    centre: Array,
+    x: Array,
+    forces: Array,
+    Y: Array,
+) -> bool:
+    """Answer of a block on its face: it moves by -Y [1; dq] along directions D from x.
 
-    The multiplier of a block leaves its equations with the sum of its directions, which is zero.
+    Args:
+        vi: the inequality.
+        b: index of the block.
+        term: proximal term of the block.
+        D: directions, shape (k, m).
+        x0: point at which the inequality is stated, shape (n,).
+        centre: centre of the proximal term, shape (n,).
+        x: point on the face, shape (n,).
+        forces: output, V D, shape (k, r).
+        Y: output, shape (k, 1 + nv).
+
+    Returns:
+        False where the equations of the block are singular.
     """
-    blocks, f = works.first.size - 1, works.motion.size
-    most = works.V.shape[1]
-    directions, mine = np.empty((blocks, most, works.V.shape[2])), indices(blocks + 1)
-    k, mine[0] = 0, 0
-    for b in range(blocks):
-        k += directions_of(works, b, face, x0, x, directions[b])
-        mine[b + 1] = k
-    if k == 0:
-        return True
-    # what the directions do: forces, and the sums of their variables
-    forces, sums, u, F = matrix(k, most), vector(k), vector(f), vector(x.size)
-    works_at(works, x0, x, u, F)
-    A, right = np.empty((k, k)), np.empty((k, 1))
-    for b in range(blocks):
-        begin, rows = works.first[b], works.row[b + 1] - works.row[b]
-        m = works.first[b + 1] - begin
-        for c in range(mine[b], mine[b + 1]):
-            d = directions[b, c - mine[b]]
-            sums[c], right[c, 0] = 0.0, 0.0
+    k, begin = D.shape[0], vi.first[b]
+    m, nv = vi.first[b + 1] - begin, vi.G.size
+    total, M = 0.0, matrix(k, k)
+    for e in range(m):
+        total += x[begin + e] - x0[begin + e]
+    for a in range(k):
+        Y[a, 0], lift = 0.0, 0.0
+        for e in range(m):
+            Y[a, 0] += term * D[a, e] * (x[begin + e] - centre[begin + e])
+        for l in range(nv):
+            Y[a, 1 + l] = 0.0
+        for i in range(vi.rows[b]):
+            force = 0.0
             for e in range(m):
-                sums[c] += d[e]
-                right[c, 0] -= d[e] * F[begin + e]
-            for i in range(rows):
-                forces[c, i] = 0.0
-                for e in range(m):
-                    forces[c, i] += works.V[b, i, e] * d[e]
-    answer = vector(most)
-    for b in range(blocks):
-        row, rows = works.row[b], works.row[b + 1] - works.row[b]
-        for other in range(blocks):
-            at, long = works.row[other], works.row[other + 1] - works.row[other]
-            for c in range(mine[other], mine[other + 1]):
-                for i in range(rows):
-                    answer[i] = works.lift[row + i] * sums[c] if other == b else 0.0
-                    for j in range(long):
-                        answer[i] += works.response[row + i, at + j] * forces[c, j]
-                for a in range(mine[b], mine[b + 1]):
-                    A[a, c] = 0.0
-                    for i in range(rows):
-                        A[a, c] += forces[a, i] * answer[i]
-        for a in range(mine[b], mine[b + 1]):
-            for c in range(mine[b], mine[b + 1]):
-                for e in range(works.first[b + 1] - works.first[b]):
-                    A[a, c] += works.proximal[b] * (
-                        directions[b, a - mine[b], e] * directions[b, c - mine[b], e]
-                    )
-    if not solve_in_place(A, right):
+                force += vi.V[b, i, e] * D[a, e]
+            forces[a, i] = force
+            lift += force * vi.lift[b, i]
+            Y[a, 0] += force * (vi.motion[b, i] + vi.lift[b, i] * total)
+            for l in range(nv):
+                Y[a, 1 + l] += force * vi.J_motion[b, i, l]
+        for c in range(k):
+            M[a, c] = 0.0
+            for e in range(m):
+                M[a, c] += (lift + term * D[a, e]) * D[c, e]
+    pivots = indices(k)
+    if not lu_factor(M, pivots):
         return False
-    if not all_finite(right.ravel()):
-        return False
-    for b in range(blocks):
-        begin = works.first[b]
-        for c in range(mine[b], mine[b + 1]):
-            for e in range(works.first[b + 1] - begin):
-                x[begin + e] += right[c, 0] * directions[b, c - mine[b], e]
+    lu_solve(M, pivots, Y)
     return True
 
 
 @jit
-def solve_affine_vi(works: AffineWorks, x0: Array, x: Array) -> bool:
-    """Find x in the set with F(x)' (y - x) >= 0 for every y in the set.
+def solve_on_face(
+    vi: AffineVI,
+    proximal: float,
+    x0: Array,
+    centre: Array,
+    face: Array,
+    fresh: bool,
+    LU: Array,
+    pivots: Array,
+    x: Array,
+    dq: Array,
+) -> bool:
+    """Set x and dq so that F + multiplier = 0 where free, x = 0 elsewhere, tight sums one.
 
-    The response need not be symmetric; where it is symmetric and positive definite, x minimises a
-    quadratic function.
+    The multiplier of a block leaves its equations with the sum of its directions, which is zero.
 
     Args:
-        works: the works F, whose derivatives by their own variables are positive.
-        x0: point at which they are stated and the search begins, shape (n,).
-        x: output, the solution, feasible to the last bit, shape (n,).
+        vi: the inequality.
+        proximal: proximal term, in units.
+        x0: point at which it is stated, shape (n,).
+        centre: centre of the proximal term, shape (n,).
+        face: variables above zero, then sums at one, shape (n + blocks,).
+        fresh: whether the face or the term differs from that of `LU`.
+        LU: factors of the matrix of dq, shape (nv, nv).
+        pivots: those of `LU`, shape (nv,).
+        x: output, shape (n,).
+        dq: output, shape (nv,).
 
     Returns:
-        False where the faces do not settle, the derivative of F is singular on a face, or a number
-        is not finite.
+        False where equations are singular or a number is not finite.
     """
-    n, blocks, first = x0.size, works.first.size - 1, works.first
-    z, Fz, F, u = vector(n), vector(n), vector(n), vector(works.motion.size)
-    # One unit a block, so that the projection of a block is the usual one.
-    unit = vector(blocks)
-    curvatures(works, F)
+    blocks, most, m, nv = vi.rows.size, vi.V.shape[1], vi.V.shape[2], dq.size
+    D, Y, right = np.empty((blocks, most, m)), np.empty((blocks, most, 1 + nv)), np.empty((nv, 1))
+    size, forces = indices(blocks), matrix(most, most)
+    if fresh:
+        copy_matrix(vi.A, LU)
+    for l in range(nv):
+        right[l, 0] = -vi.G[l]
     for b in range(blocks):
-        unit[b] = 0.0
-        for e in range(first[b], first[b + 1]):
-            unit[b] = max(unit[b], F[e] + works.proximal[b])
+        begin, k = vi.first[b], directions_of(vi, b, face, centre, x, D[b])
+        size[b] = k
+        for i in range(vi.rows[b]):
+            force = 0.0
+            for e in range(vi.first[b + 1] - begin):
+                force += vi.V[b, i, e] * (x[begin + e] - x0[begin + e])
+            if force != 0.0:
+                for l in range(nv):
+                    right[l, 0] += vi.J_force[b, i, l] * force
+        term = proximal * vi.unit[b]
+        if k > 0 and not answer_of(vi, b, term, D[b, :k], x0, centre, x, forces, Y[b, :k]):
+            return False
+        for a in range(k):
+            for l in range(nv):
+                wrench = 0.0
+                for i in range(vi.rows[b]):
+                    wrench += vi.J_force[b, i, l] * forces[a, i]
+                if wrench != 0.0:
+                    right[l, 0] -= wrench * Y[b, a, 0]
+                    if fresh:
+                        for c in range(nv):
+                            LU[l, c] += wrench * Y[b, a, 1 + c]
+    if fresh and not factor(LU, pivots):
+        return False
+    solve_factored(LU, pivots, right)
+    for l in range(nv):
+        dq[l] = right[l, 0]
+    for b in range(blocks):
+        for a in range(size[b]):
+            along = Y[b, a, 0]
+            for l in range(nv):
+                along += Y[b, a, 1 + l] * dq[l]
+            for e in range(vi.first[b], vi.first[b + 1]):
+                x[e] -= along * D[b, a, e - vi.first[b]]
+    return all_finite(dq) and all_finite(x)
+
+
+@jit
+def _distance_left(vi: AffineVI, proximal: float, x: Array, centre: Array) -> tuple[float, bool]:
+    """Largest distance from the centre, and whether the proximal term there does not matter."""
+    most, enough = 0.0, True
+    for b in range(vi.rows.size):
+        of_block = 0.0
+        for e in range(vi.first[b], vi.first[b + 1]):
+            of_block = max(of_block, abs(x[e] - centre[e]))
+        most = max(most, of_block)
+        enough = enough and proximal * of_block <= vi.enough[b]
+    return most, enough
+
+
+@jit
+def solve_affine_vi(
+    vi: AffineVI, proximal: float, centres: int, x0: Array, x: Array, dq: Array
+) -> bool:
+    """Solve an affine variational inequality.
+
+    The derivative of u by the forces need not be symmetric; where it is symmetric and positive
+    definite, x minimises a quadratic function.
+
+    Args:
+        vi: the inequality.
+        proximal: proximal term at first, in units.
+        centres: how often its centre may follow the solution; 0: it is x0. Where the centre goes on
+            and on, the term becomes smaller.
+        x0: point at which the inequality is stated and the search begins, shape (n,).
+        x: output, the solution, feasible to the last bit, shape (n,).
+        dq: output, the motion, shape (nv,).
+
+    Returns:
+        False where the faces do not settle, the equations are singular on a face, or a number is
+        not finite.
+    """
+    n, nv, blocks, first = x0.size, dq.size, vi.rows.size, vi.first
+    z, Fz, F, dz, centre = vector(n), vector(n), vector(n), vector(nv), vector(n)
+    unit, LU, pivots = vector(blocks), np.empty((nv, nv)), indices(nv)
+    for b in range(blocks):  # one a block, so that the projection of a block is the usual one
+        unit[b] = (1.0 + proximal) * vi.unit[b]
         if not (unit[b] > 0.0 and unit[b] < np.inf):
             return False
-    # At x0 itself only the motions count, as far as x0 from it the derivatives too.
-    works_at(works, x0, x0, u, F)
-    clear_vector(z)
-    works_at(works, z, x0, u, Fz)
-    if not (all_finite(F) and all_finite(Fz)):
+    copy_vector(x0, x)
+    copy_vector(x0, centre)
+    clear_vector(dq)
+    works_at(vi, proximal, x0, centre, dq, x, F)
+    if not all_finite(F):
         return False
     face, ordered, y = np.zeros(n + blocks, np.bool_), vector(n), vector(n)
-    for i in range(n):
-        x[i] = x0[i]
-    here, _ = natural_map(x, F, unit, first, ordered, y, face)
-    for _ in range(MOST_FACES):
-        if not solve_on_face(works, x0, face, z):
+    natural_map(x, F, unit, first, ordered, y, face)
+    # the motion is not yet the one that the forces at x0 cause
+    here, last, fresh = np.inf, np.inf, True
+    for _ in range(MOST_FACES + centres):
+        if not solve_on_face(vi, proximal, x0, centre, face, fresh, LU, pivots, z, dz):
             return False
-        works_at(works, x0, z, u, Fz)
-        there, changed = natural_map(z, Fz, unit, first, ordered, y, face)
-        if not changed:
-            for i in range(n):
-                x[i] = z[i]
+        works_at(vi, proximal, x0, centre, dz, z, Fz)
+        there, fresh = natural_map(z, Fz, unit, first, ordered, y, face)
+        if there == 0.0 or not fresh:
+            moved, enough = _distance_left(vi, proximal, z, centre)
+            copy_vector(z, x)
+            copy_vector(dz, dq)
             clip_to_simplices(x, first)
-            return True
+            slow = moved > _SLOW * last
+            if centres == 0 or (enough and (slow or proximal * moved <= _CENTRED)):
+                return True
+            if slow:
+                if proximal <= _LEAST_PROXIMAL:
+                    return True
+                proximal, fresh, moved = max(_SMALLER * proximal, _LEAST_PROXIMAL), True, np.inf
+            copy_vector(x, centre)
+            here, last, centres = np.inf, moved, centres - 1
+            continue
         share = 1.0
         while not there <= (1.0 - _FALL * share) * here and share > _LEAST:
             share *= 0.5
             for i in range(n):
                 z[i] = 0.5 * (x[i] + z[i])
                 Fz[i] = 0.5 * (F[i] + Fz[i])
+            for l in range(nv):
+                dz[l] = 0.5 * (dq[l] + dz[l])
             there, _ = natural_map(z, Fz, unit, first, ordered, y, face)
-        for i in range(n):
-            x[i], F[i] = z[i], Fz[i]
+        copy_vector(z, x)
+        copy_vector(Fz, F)
+        copy_vector(dz, dq)
         here = there
     return False

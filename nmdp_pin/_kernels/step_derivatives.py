@@ -53,7 +53,6 @@ from nmdp_pin._kernels.vector3 import cross_into, place
 from nmdp_pin._kernels.vi_newton import CONVERGED, Tolerances, blocks_of, solve_stage
 
 _TIGHT = 1e-13  # tolerance of a solution to rounding
-_FREE = 1e-10  # proximal term there
 _MOST_ITERATIONS = 50
 KNOWN = 1e-11  # [m, rad] motions below this are rounding in any case
 NEAR = 10.0  # multiple of the solver's residual motion, used where the end is not settled
@@ -110,7 +109,7 @@ def settle(
         np.inf,
         1.0,
         np.inf,
-        _FREE,
+        options.proximal,
         _MOST_ITERATIONS,
     )
     index = 2 * i

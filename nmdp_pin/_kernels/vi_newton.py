@@ -23,10 +23,10 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import Array, inlined, jit
 from nmdp_pin._kernels.joints import saturate
-from nmdp_pin._kernels.linear import all_finite, clear_vector, copy_matrix, solve_in_place
+from nmdp_pin._kernels.linear import all_finite, copy_matrix, solve_in_place
 from nmdp_pin._kernels.manifold import integrate
-from nmdp_pin._kernels.record import indices, matrix, vector
-from nmdp_pin._kernels.simplex_vi import AffineWorks, curvatures, solve_affine_vi
+from nmdp_pin._kernels.record import matrix, vector
+from nmdp_pin._kernels.simplex_vi import AffineVI, solve_affine_vi
 from nmdp_pin._kernels.stage import (
     RESIDUAL,
     SECANT,
@@ -46,13 +46,15 @@ CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 
 BUDGET_SPENT = 8
 
 LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
-_FIRST_PROXIMAL = 1e-3  # where the least one has failed, and the least one of many contacts
+FIRST_PROXIMAL = 1e-3  # where the least one has failed, and of more forces than motions
+_CENTRES = 10  # of the proximal term of those
+_ENOUGH = 1e-2  # share of the slip that their proximal term may leave
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
 _NEAR = 100.0  # residual over its tolerance, up to which old derivatives serve one iteration
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
-_FEW = 150  # weights up to which an iteration counts no more than its evaluation
+_FEW = 80  # dofs up to which an iteration counts no more than its evaluation
 
 
 class Tolerances(NamedTuple):
@@ -66,8 +68,7 @@ class Tolerances(NamedTuple):
         guess: share of `residual` and `slip` at which an initial guess is a solution. Steps that
             are extrapolations are explicit, and would gain energy.
         reach: bound on the motion of a contact in one iteration [m].
-        proximal: least proximal term, relative to the curvature of each contact; of many
-            contacts it is larger.
+        proximal: least proximal term, relative to the curvature of each contact.
         max_iterations: largest number of iterations from one initial guess.
     """
 
@@ -82,16 +83,9 @@ class Tolerances(NamedTuple):
 
 
 @jit
-def work_of(dofs: int, weights: int) -> int:
-    """Work of an iteration with so many dofs and weights, in evaluations; 0 where they are few."""
-    return int((weights / (_FEW + dofs)) ** 3)
-
-
-@jit
-def _weights_of(at: Point) -> int:
-    """Number of the weights that count: all of a contact, 1 of a joint."""
-    touching = at.n_active[1]
-    return at.w.shape[1] * touching + at.n_active[0] - touching
+def work_of(dofs: int) -> int:
+    """Work of an iteration with so many dofs, in evaluations; 0 where they are few."""
+    return int((dofs / _FEW) ** 3)
 
 
 @jit
@@ -130,16 +124,71 @@ def blocks_of(at: Point, m: int) -> Array:
 
 
 @jit
-def newton_step(at: Point, linear: Linear, proximal: float, w1: Array, dq: Array) -> int:
-    """One iteration: solve the linearised variational inequality.
+def rows_of(at: Point) -> Array:
+    """Number of the forces of each active row: all of a contact, 1 of a joint."""
+    rows = np.empty(at.n_active[0], np.int64)
+    for x in range(rows.size):
+        rows[x] = at.V.shape[1] if x < at.n_active[1] else 1
+    return rows
 
-    With the response P = A^-1 B', B = V' J_force, the matrix of the affine inequality is
-    H = V' (J_motion P + lift 1'); weights w1 solve it, and dq = -A^-1 G + P (w1 - w).
+
+@jit
+def units_of(linear: Linear, V: Array, first: Array, rows: Array, unit: Array) -> bool:
+    """Curvatures of the blocks, shape (blocks,); False where all are zero.
+
+    They are those that the largest entries of the rows of A alone would leave, since only their
+    size counts.
+    """
+    nv, largest = len(linear.A), vector(len(linear.A))
+    curvature, scale = vector(first[-1]), vector(first[-1])
+    for l in range(nv):
+        largest[l] = 0.0
+        for c in range(nv):
+            largest[l] = max(largest[l], abs(linear.A[l, c]))
+    for x in range(rows.size):
+        for e in range(first[x + 1] - first[x]):
+            total = 0.0
+            for i in range(rows[x]):
+                total += V[x, i, e] * linear.lift[x, i]
+            for l in range(nv):
+                pushed, moved = 0.0, 0.0
+                for i in range(rows[x]):
+                    pushed += V[x, i, e] * linear.J_force[x, i, l]
+                    moved += V[x, i, e] * linear.J_motion[x, i, l]
+                if pushed != 0.0:
+                    total += moved * pushed / largest[l]
+            curvature[first[x] + e] = total
+    if not block_scales(curvature, first, scale):
+        return False
+    for x in range(rows.size):
+        unit[x] = scale[first[x]]
+    return True
+
+
+@jit
+def solve_unconstrained(at: Point, linear: Linear, dq: Array) -> int:
+    """Newton's step dq = -A^-1 G with the forces as they are; SINGULAR: none exists."""
+    step = np.empty((dq.size, 1))
+    for l in range(dq.size):
+        step[l, 0] = -at.G[l]
+    if not (solve_in_place(linear.A.copy(), step) and all_finite(step.ravel())):
+        return SINGULAR
+    for l in range(dq.size):
+        dq[l] = step[l, 0]
+    return CONVERGED
+
+
+@jit
+def newton_step(
+    at: Point, linear: Linear, proximal: float, slip: float, w1: Array, dq: Array
+) -> int:
+    """One iteration: solve the linearised variational inequality.
 
     Args:
         at: the point.
         linear: derivatives there.
-        proximal: diagonal added to H, relative to the curvature of each contact.
+        proximal: proximal term, relative to the curvature of each contact.
+        slip: bound on the motion that other forces could still prevent [m].
         w1: output, as the weights of the point.
         dq: output, shape (nv,).
 
@@ -147,74 +196,32 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: Array, dq: Array
         CONVERGED, SINGULAR, or QP_FAILED where the inequality was not solved.
     """
     nv, k, m, rows = dq.size, at.n_active[0], at.w.shape[1], at.V.shape[1]
-    touching = at.n_active[1]
-    nf = touching * rows + k - touching
-    X, row_of, axis_of = np.empty((nv, 1 + nf)), indices(nf), indices(nf)
-    c = 0
-    for x in range(k):
-        for a in range(rows if x < touching else 1):
-            row_of[c], axis_of[c] = x, a
-            c += 1
-    for l in range(nv):
-        X[l, 0] = -at.G[l]
-        for c in range(nf):
-            X[l, 1 + c] = linear.J_force[row_of[c], axis_of[c], l]
-    if not solve_in_place(linear.A.copy(), X):
-        return SINGULAR
-    for l in range(nv):
-        dq[l] = X[l, 0]
+    first, forces = blocks_of(at, m), rows_of(at)
+    unit, enough, V, motion = vector(k), vector(k), np.empty((k, rows, m)), matrix(k, rows)
     copy_matrix(at.w, w1)
-    if not all_finite(X.ravel()):
-        return SINGULAR
-    if k == 0:
-        return CONVERGED
-    first = blocks_of(at, m)
-    n = first[k]
-    row, V = indices(k + 1), np.empty((k, rows, m))
-    row[0] = 0
     for x in range(k):
-        row[x + 1] = row[x] + (rows if x < touching else 1)
+        enough[x] = 0.0
         for a in range(rows):
+            motion[x, a] = at.motion[at.active[x], a]
             for e in range(m):
                 V[x, a, e] = at.V[at.active[x], a, e]
-    # motions that follow -G, and those that follow the forces
-    motion, response, lift = vector(nf), matrix(nf, nf), vector(nf)
-    for c in range(nf):
-        J = linear.J_motion[row_of[c], axis_of[c]]
-        motion[c] = at.motion[at.active[row_of[c]], axis_of[c]]
-        lift[c] = linear.lift[row_of[c], axis_of[c]]
-        clear_vector(response[c])
-        for l in range(nv):
-            j = J[l]
-            if j != 0.0:
-                motion[c] += j * X[l, 0]
-                for d in range(nf):
-                    response[c, d] += j * X[l, 1 + d]
-    here, found, scale, curvature = vector(n), vector(n), vector(n), vector(n)
+                enough[x] = max(enough[x], _ENOUGH * slip * abs(V[x, a, e]))
+    if not units_of(linear, V, first, forces, unit):
+        return solve_unconstrained(at, linear, dq)
+    here, found, centres = vector(first[k]), vector(first[k]), 0
     for x in range(k):
+        enough[x] /= unit[x]
         for e in range(first[x + 1] - first[x]):
             here[first[x] + e] = at.w[at.active[x], e]
-    terms = vector(k)
-    works = AffineWorks(first, row, V, motion, response, lift, terms)
-    curvatures(works, curvature)
-    if not block_scales(curvature, first, scale):
-        return CONVERGED
+    if proximal < FIRST_PROXIMAL and forces.sum() > nv:
+        proximal, centres = FIRST_PROXIMAL, _CENTRES
+    J_force, J_motion, lift = linear.J_force, linear.J_motion, linear.lift
+    vi = AffineVI(first, forces, V, motion, J_force, J_motion, lift, linear.A, at.G, unit, enough)
+    if not solve_affine_vi(vi, proximal, centres, here, found, dq):
+        return QP_FAILED if solve_unconstrained(at, linear, dq) == CONVERGED else SINGULAR
     for x in range(k):
-        terms[x] = proximal * scale[first[x]]
-    if not solve_affine_vi(works, here, found):
-        return QP_FAILED
-    c = 0
-    for x in range(k):
-        i, begin, size = at.active[x], first[x], first[x + 1] - first[x]
-        for a in range(rows if x < touching else 1):
-            force = 0.0
-            for e in range(size):
-                force += at.V[i, a, e] * (found[begin + e] - here[begin + e])
-            for l in range(nv):
-                dq[l] += X[l, 1 + c] * force
-            c += 1
-        for e in range(size):
-            w1[i, e] = found[begin + e]
+        for e in range(first[x + 1] - first[x]):
+            w1[at.active[x], e] = found[first[x] + e]
     return CONVERGED
 
 
@@ -304,10 +311,7 @@ def solve_stage(
         counts[1] += 1
         counts[3] += 1
         return STALLED if here.sums[RESIDUAL] < np.inf else NOT_FINITE, False
-    least = tolerances.proximal
-    if work_of(dq.size, _weights_of(here)) > 0:
-        least = max(least, _FIRST_PROXIMAL)  # solving with less costs more than it saves
-    proximal, outcome = least, CONVERGED
+    proximal, outcome, each = tolerances.proximal, CONVERGED, work_of(dq.size)
     solved = _is_solved(here, tolerances, tolerances.guess)
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
@@ -322,11 +326,11 @@ def solve_stage(
         linearise(system, stage, here, linear)
         while True:
             iterations += 1
-            work += work_of(dq.size, _weights_of(here))
+            work += each
             if evaluations + work > budget:  # before it, since one may be too long
                 outcome = BUDGET_SPENT
                 break
-            outcome = newton_step(here, linear, proximal, w1, dq)
+            outcome = newton_step(here, linear, proximal, tolerances.slip, w1, dq)
             if outcome == SINGULAR:
                 break
             if outcome == CONVERGED:
@@ -349,7 +353,7 @@ def solve_stage(
                 if taken:
                     break
             counts[2] += 1
-            proximal = max(_TIGHTEN * proximal, _FIRST_PROXIMAL)
+            proximal = max(_TIGHTEN * proximal, FIRST_PROXIMAL)
             if proximal > _MOST_PROXIMAL or evaluations + work >= budget:
                 outcome = QP_FAILED if outcome == QP_FAILED else STALLED
                 break
@@ -361,7 +365,7 @@ def solve_stage(
             evaluations, derived = evaluations + 1, True
         solved = _is_solved(here, tolerances, 1.0)
         # The gap is no merit function: it may rise on the way. Only what has failed counts.
-        proximal = max(_RELAX * proximal, least)
+        proximal = max(_RELAX * proximal, tolerances.proximal)
     if not here.sums[RESIDUAL] < np.inf:
         outcome = NOT_FINITE
     elif _is_solved(here, tolerances, 1.0):

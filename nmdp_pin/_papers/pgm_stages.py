@@ -22,9 +22,9 @@ from nmdp_pin._kernels.step import (
     open_step,
     state_stage,
 )
-from nmdp_pin._kernels.vi_newton import work_of
 from nmdp_pin._papers.objectives import Objective
 from nmdp_pin._papers.projected_gradient import ProjectedGradient, pgm
+from nmdp_pin._papers.proxqp import work_of
 from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS
 from nmdp_pin._papers.simplex_qp import SimplexQP
 from nmdp_pin._papers.stage_equations import StageEquations, StagePoint

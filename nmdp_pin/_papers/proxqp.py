@@ -5,13 +5,17 @@ from types import ModuleType
 
 import numpy as np
 
-from nmdp_pin._kernels.vi_newton import work_of
-
 _BUILDS = "proxsuite.instructionset"  # tells ProxSuite which of its builds to load
 _TOLERANCE = 1e-9  # on the KKT residuals, and on the duality gap, without which weights are left
 _PROXIMAL = 1e-7  # less than the curvature of the flattest programs, or iterations take hundreds
 _ITERATIONS = (1000, 100)  # of the two loops with few variables, 20 being usual
 _LEAST = 20  # of the outer loop, however many variables there are
+_FEW = 150  # weights up to which an iteration counts no more than its evaluation
+
+
+def work_of(dofs: int, weights: int) -> int:
+    """Work of an iteration with so many dofs and weights, in evaluations; 0 where they are few."""
+    return int((weights / (_FEW + dofs)) ** 3)
 
 
 def _proxsuite() -> ModuleType:

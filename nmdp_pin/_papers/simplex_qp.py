@@ -5,8 +5,7 @@ from typing import Literal
 import daqp
 import numpy as np
 
-from nmdp_pin._kernels.vi_newton import work_of
-from nmdp_pin._papers.proxqp import proxqp
+from nmdp_pin._papers.proxqp import proxqp, work_of
 
 QpSolver = Literal["proxqp", "daqp"]
 
