@@ -448,9 +448,10 @@ def solve_affine_vi(
     natural_map(x, F, unit, first, ordered, y, face)
     # the motion is not yet the one that the forces at x0 cause
     here, last, fresh = np.inf, np.inf, True
+    settled, at_centre = False, vector(nv)  # with a former centre, and the motion there
     for _ in range(MOST_FACES + centres):
         if not solve_on_face(vi, proximal, x0, centre, face, fresh, LU, pivots, z, dz):
-            return False
+            break
         works_at(vi, proximal, x0, centre, dz, z, Fz)
         there, fresh = natural_map(z, Fz, unit, first, ordered, y, face)
         if there == 0.0 or not fresh:
@@ -466,6 +467,8 @@ def solve_affine_vi(
                     return True
                 proximal, fresh, moved = max(_SMALLER * proximal, _LEAST_PROXIMAL), True, np.inf
             copy_vector(x, centre)
+            copy_vector(dq, at_centre)
+            settled = True
             here, last, centres = np.inf, moved, centres - 1
             continue
         share = 1.0
@@ -481,4 +484,7 @@ def solve_affine_vi(
         copy_vector(Fz, F)
         copy_vector(dz, dq)
         here = there
-    return False
+    if settled:
+        copy_vector(centre, x)
+        copy_vector(at_centre, dq)
+    return settled
