@@ -213,7 +213,7 @@ def newton_step(
         enough[x] /= unit[x]
         for e in range(first[x + 1] - first[x]):
             here[first[x] + e] = at.w[at.active[x], e]
-    if proximal < FIRST_PROXIMAL and forces.sum() > nv:
+    if proximal < FIRST_PROXIMAL and at.n_active[1] * rows > nv:
         proximal, centres = FIRST_PROXIMAL, _CENTRES
     J_force, J_motion, lift = linear.J_force, linear.J_motion, linear.lift
     vi = AffineVI(first, forces, V, motion, J_force, J_motion, lift, linear.A, at.G, unit, enough)
