@@ -47,6 +47,7 @@ BUDGET_SPENT = 8
 
 LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
 FIRST_PROXIMAL = 1e-3  # where the least one has failed, and of more forces than motions
+_LEAST_PROXIMAL = 1e-7  # below which rounding is lost; the centre follows instead
 _CENTRES = 10  # of the proximal term of those
 _ENOUGH = 1e-2  # share of the slip that their proximal term may leave
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
@@ -213,6 +214,8 @@ def newton_step(
         enough[x] /= unit[x]
         for e in range(first[x + 1] - first[x]):
             here[first[x] + e] = at.w[at.active[x], e]
+    if proximal <= _LEAST_PROXIMAL:
+        proximal, centres = _LEAST_PROXIMAL, 2
     if proximal < FIRST_PROXIMAL and at.n_active[1] * rows > nv:
         proximal, centres = FIRST_PROXIMAL, _CENTRES
     J_force, J_motion, lift = linear.J_force, linear.J_motion, linear.lift
