@@ -134,12 +134,7 @@ def runs() -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 def _tight(name: str) -> tuple[str, ...]:
-    """`TIGHT`, but for the papers' objectives, which have another solver, and for points in a line.
-
-    What skis could still save by other forces does not fall below rounding in all of its steps.
-    """
-    if name == "ski-slope":
-        return ()
+    """`TIGHT`, but for the papers' objectives, which have another solver."""
     objective = Scenario.load(name).resolved()["integrator"].get("objective", "dissipation")
     return TIGHT if objective == "dissipation" else ()
 
