@@ -83,7 +83,7 @@ class Nmdp(Integrator):
         secants: whether zeroth order estimates the contact model's derivative from the points
             that were evaluated; False: it is left out, as in the papers.
         max_work: largest work of one step: evaluations of the dynamics, and iterations with many
-            contacts in proportion to the cube of their weights.
+            dofs or contacts, which count as several.
         vi_newton: options of the solver of "dissipation".
         projected_gradient: options of the solver of the other objectives.
 

@@ -55,7 +55,7 @@ _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
 _NEAR = 100.0  # residual over its tolerance, up to which old derivatives serve one iteration
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
-_FEW = 80  # dofs up to which an iteration counts no more than its evaluation
+_FEW, _MANY = 80, 64  # dofs and rows with which an iteration costs as much as its evaluation
 
 
 class Tolerances(NamedTuple):
@@ -84,9 +84,12 @@ class Tolerances(NamedTuple):
 
 
 @jit
-def work_of(dofs: int) -> int:
-    """Work of an iteration with so many dofs, in evaluations; 0 where they are few."""
-    return int((dofs / _FEW) ** 3)
+def work_of(dofs: int, rows: int) -> int:
+    """Work of an iteration with so many dofs and active rows, in evaluations; 0 where they are few.
+
+    That is of a system of all dofs, and of a small one for each row.
+    """
+    return int((dofs / _FEW) ** 3 + rows / _MANY)
 
 
 @jit
@@ -140,24 +143,27 @@ def units_of(linear: Linear, V: Array, first: Array, rows: Array, unit: Array) -
     They are those that the largest entries of the rows of A alone would leave, since only their
     size counts.
     """
-    nv, largest = len(linear.A), vector(len(linear.A))
+    nv, r = len(linear.A), V.shape[1]
+    share, C = vector(nv), matrix(r, r)
     curvature, scale = vector(first[-1]), vector(first[-1])
     for l in range(nv):
-        largest[l] = 0.0
+        largest = 0.0
         for c in range(nv):
-            largest[l] = max(largest[l], abs(linear.A[l, c]))
+            largest = max(largest, abs(linear.A[l, c]))
+        share[l] = 1.0 / largest if largest > 0.0 else 0.0
     for x in range(rows.size):
+        for i in range(rows[x]):
+            for j in range(rows[x]):
+                C[i, j] = 0.0
+                for l in range(nv):
+                    C[i, j] += linear.J_motion[x, i, l] * linear.J_force[x, j, l] * share[l]
         for e in range(first[x + 1] - first[x]):
             total = 0.0
             for i in range(rows[x]):
-                total += V[x, i, e] * linear.lift[x, i]
-            for l in range(nv):
-                pushed, moved = 0.0, 0.0
-                for i in range(rows[x]):
-                    pushed += V[x, i, e] * linear.J_force[x, i, l]
-                    moved += V[x, i, e] * linear.J_motion[x, i, l]
-                if pushed != 0.0:
-                    total += moved * pushed / largest[l]
+                moved = linear.lift[x, i]
+                for j in range(rows[x]):
+                    moved += C[i, j] * V[x, j, e]
+                total += V[x, i, e] * moved
             curvature[first[x] + e] = total
     if not block_scales(curvature, first, scale):
         return False
@@ -314,7 +320,7 @@ def solve_stage(
         counts[1] += 1
         counts[3] += 1
         return STALLED if here.sums[RESIDUAL] < np.inf else NOT_FINITE, False
-    proximal, outcome, each = tolerances.proximal, CONVERGED, work_of(dq.size)
+    proximal, outcome = tolerances.proximal, CONVERGED
     solved = _is_solved(here, tolerances, tolerances.guess)
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
@@ -327,6 +333,7 @@ def solve_stage(
             else:
                 evaluate(system, stage, here, True)
         linearise(system, stage, here, linear)
+        each = work_of(dq.size, here.n_active[0])
         while True:
             iterations += 1
             work += each

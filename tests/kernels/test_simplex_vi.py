@@ -322,4 +322,6 @@ def test_the_centre_of_a_large_proximal_term_follows():
     assert followed >= FOLLOWED * SEEDS
     # forces that are not unique at all: four points press on one dof
     x = solve(np.ones((4, 4)), -np.ones(4), np.full(4, 0.1), [0, 2, 4])
-    assert worst_violation(np.ones((4, 4)), -np.ones(4), np.full(4, 0.1), x, [0, 2, 4]) <= INEQUALITY
+    assert (
+        worst_violation(np.ones((4, 4)), -np.ones(4), np.full(4, 0.1), x, [0, 2, 4]) <= INEQUALITY
+    )
