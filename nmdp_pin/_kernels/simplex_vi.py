@@ -32,6 +32,7 @@ from nmdp_pin._kernels.linear import (
 from nmdp_pin._kernels.record import indices, matrix, vector
 
 MOST_FACES = 20  # largest number of faces; two or three are usual
+_MORE_FACES = 5  # with another centre
 _FALL, _LEAST = 1e-3, 0.02  # of the natural map's square, by a share of a step; and least share
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 # Largest distance from the solution on a face to its projection at which it is the solution: faces
@@ -449,7 +450,9 @@ def solve_affine_vi(
     # the motion is not yet the one that the forces at x0 cause
     here, last, fresh = np.inf, np.inf, True
     settled, at_centre = False, vector(nv)  # with a former centre, and the motion there
-    for _ in range(MOST_FACES + centres):
+    faces = MOST_FACES
+    while faces > 0:
+        faces -= 1
         if not solve_on_face(vi, proximal, x0, centre, face, fresh, LU, pivots, z, dz):
             break
         works_at(vi, proximal, x0, centre, dz, z, Fz)
@@ -468,7 +471,7 @@ def solve_affine_vi(
                 proximal, fresh, moved = max(_SMALLER * proximal, _LEAST_PROXIMAL), True, np.inf
             copy_vector(x, centre)
             copy_vector(dq, at_centre)
-            settled = True
+            settled, faces = True, _MORE_FACES
             here, last, centres = np.inf, moved, centres - 1
             continue
         share = 1.0

@@ -46,10 +46,10 @@ CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 
 BUDGET_SPENT = 8
 
 LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
-FIRST_PROXIMAL = 1e-3  # where the least one has failed, and of more forces than motions
+FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _LEAST_PROXIMAL = 1e-7  # below which rounding is lost; the centre follows instead
-_CENTRES = 10  # of the proximal term of those
-_ENOUGH = 1e-2  # share of the slip that their proximal term may leave
+_REDUNDANT, _CENTRES = 1e-2, 10  # proximal term of more forces than motions, and its centres
+_ENOUGH = 0.1  # share of the slip that their proximal term may leave
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
@@ -222,8 +222,8 @@ def newton_step(
             here[first[x] + e] = at.w[at.active[x], e]
     if proximal <= _LEAST_PROXIMAL:
         proximal, centres = _LEAST_PROXIMAL, 2
-    if proximal < FIRST_PROXIMAL and at.n_active[1] * rows > nv:
-        proximal, centres = FIRST_PROXIMAL, _CENTRES
+    if proximal < _REDUNDANT and at.n_active[1] * rows > nv:
+        proximal, centres = _REDUNDANT, _CENTRES
     J_force, J_motion, lift = linear.J_force, linear.J_motion, linear.lift
     vi = AffineVI(first, forces, V, motion, J_force, J_motion, lift, linear.A, at.G, unit, enough)
     if not solve_affine_vi(vi, proximal, centres, here, found, dq):

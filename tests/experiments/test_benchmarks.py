@@ -47,7 +47,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
         [],
         {"REFINEMENTS": (0,), "STEPS": (0.2,), "PUSHES": (("ne-nmdp", "dissipation", 0),)},
     ),
-    "planning": (["push"], {"PUSHES": {"2": ("--quick", "--seed", "2")}}),
+    "planning": (["push"], {"PUSHES": {"3": ("--quick", "--seed", "3")}}),
     "rollouts": (
         ["--workers", "1", "--batch", "1", "--steps", "1", "--rounds", "1"],
         {"bare_processes": _nothing},
