@@ -51,11 +51,12 @@ _LEAST_PROXIMAL = 1e-7  # below which rounding is lost; the centre follows inste
 _REDUNDANT, _CENTRES = 1e-2, 10  # proximal term of more forces than motions, and its centres
 _ENOUGH = 0.1  # share of the slip that their proximal term may leave
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
+_UNSOLVED = 10.0  # factor where the inequality was not solved
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
 _NEAR = 100.0  # residual over its tolerance, up to which old derivatives serve one iteration
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
-_FEW, _MANY = 80, 64  # dofs and rows with which an iteration costs as much as its evaluation
+_FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
 
 
 class Tolerances(NamedTuple):
@@ -363,7 +364,8 @@ def solve_stage(
                 if taken:
                     break
             counts[2] += 1
-            proximal = max(_TIGHTEN * proximal, FIRST_PROXIMAL)
+            grown = _UNSOLVED if outcome == QP_FAILED else _TIGHTEN
+            proximal = max(grown * proximal, FIRST_PROXIMAL)
             if proximal > _MOST_PROXIMAL or evaluations + work >= budget:
                 outcome = QP_FAILED if outcome == QP_FAILED else STALLED
                 break
