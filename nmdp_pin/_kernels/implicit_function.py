@@ -319,9 +319,11 @@ def _positive_solutions(B: Array, positive: Array) -> None:
             return
         # the motion is that of the residual itself
         first, each, unit = np.array([0, m]), np.array([rows]), np.array([largest])
+        dofs = np.arange(rows).reshape((1, rows))
         J, none = np.eye(rows).reshape((1, rows, rows)), np.zeros((1, rows))
         A, G = np.eye(rows) / _MOST, np.zeros(rows)
-        vi = AffineVI(first, each, V, sums, J, J, none, A, G, unit, np.full(1, _CENTRED))
+        enough = np.full(1, _CENTRED)
+        vi = AffineVI(first, each, V, sums, dofs, each, J, J, none, A, G, unit, enough)
         if not solve_affine_vi(vi, _PROXIMAL, _CENTRES, np.zeros(m), e, np.empty(rows)):
             positive[:] = False
             return

@@ -15,7 +15,6 @@ from numba.core import compiler, dispatcher, errors, sigutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
-from numba.core.types import unliteral
 from numba.core.types.functions import BaseFunction
 
 from nmdp_pin._kernels.kernel_cache import KernelCache, KernelLibrary
@@ -96,11 +95,6 @@ class Kernel(CPUDispatcher):
                 del self.overloads[types]
             with _quick(self.targetctx):
                 return super().compile(signature)
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """One version for all values, where Numba makes one for each constant."""
-        kinds = {name: unliteral(kind) for name, kind in dict(kws).items()}
-        return super().get_call_template(tuple(unliteral(kind) for kind in args), kinds)
 
     def add_overload(self, result: Any) -> None:
         """Add a compiled version; one without machine code is not found from Python."""

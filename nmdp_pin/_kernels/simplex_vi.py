@@ -48,14 +48,17 @@ class AffineVI(NamedTuple):
     """Find x and dq with A dq = J_force' V (x - x0) - G and F(x)' (y - x) >= 0 for feasible y.
 
     The works are F = V'u on u = motion + J_motion dq + lift sum(x - x0). The variables of block b
-    are those from first[b] to first[b + 1]; it has rows[b] forces.
+    are those from first[b] to first[b + 1]; it has rows[b] forces. J_force and J_motion hold what
+    belongs to the felt[b] dofs that the block acts on or depends on.
 
     Args:
         first: shape (blocks + 1,).
         rows: shape (blocks,).
         V: vertices of the blocks, shape (blocks, r, m).
         motion: motions at x0, shape (blocks, r).
-        J_force: as of `Linear`, shape (blocks, r, nv).
+        dofs: those that each block feels, shape (blocks, k).
+        felt: their numbers, shape (blocks,).
+        J_force: as of `Linear`, for those dofs, shape (blocks, r, k).
         J_motion: likewise.
         lift: derivatives of the motions by the sums of their own blocks, shape (blocks, r).
         A: shape (nv, nv).
@@ -68,6 +71,8 @@ class AffineVI(NamedTuple):
     rows: Array
     V: Array
     motion: Array
+    dofs: Array
+    felt: Array
     J_force: Array
     J_motion: Array
     lift: Array
@@ -75,6 +80,44 @@ class AffineVI(NamedTuple):
     G: Array
     unit: Array
     enough: Array
+
+
+@jit
+def dofs_of(J_force: Array, J_motion: Array, rows: Array, felt: Array) -> Array:
+    """Dofs that blocks act on or depend on, in order, shape (blocks, nv).
+
+    Args:
+        J_force: shape (>= blocks, r, nv).
+        J_motion: likewise.
+        rows: numbers of forces, shape (blocks,).
+        felt: output, numbers of dofs, shape (blocks,).
+    """
+    nv = J_force.shape[2]
+    dofs = np.empty((rows.size, nv), np.int64)
+    for b in range(rows.size):
+        k = 0
+        for l in range(nv):
+            for i in range(rows[b]):
+                if J_force[b, i, l] != 0.0 or J_motion[b, i, l] != 0.0:
+                    dofs[b, k] = l
+                    k += 1
+                    break
+        felt[b] = k
+    return dofs
+
+
+@jit
+def of_dofs(J: Array, dofs: Array, felt: Array) -> Array:
+    """Columns of J for the dofs of each block, shape (blocks, r, k), where k is the most of any."""
+    most = 0
+    for b in range(felt.size):
+        most = max(most, felt[b])
+    part = np.zeros((felt.size, J.shape[1], most))
+    for b in range(felt.size):
+        for i in range(J.shape[1]):
+            for s in range(felt[b]):
+                part[b, i, s] = J[b, i, dofs[b, s]]
+    return part
 
 
 @jit
@@ -89,8 +132,8 @@ def works_at(
             F[e] = proximal * vi.unit[b] * (x[e] - centre[e])
         for i in range(vi.rows[b]):
             u = vi.motion[b, i] + vi.lift[b, i] * total
-            for l in range(dq.size):
-                u += vi.J_motion[b, i, l] * dq[l]
+            for s in range(vi.felt[b]):
+                u += vi.J_motion[b, i, s] * dq[vi.dofs[b, s]]
             for e in range(begin, end):
                 F[e] += vi.V[b, i, e - begin] * u
 
@@ -275,6 +318,8 @@ def answer_of(
 ) -> bool:
     """Answer of a block on its face: it moves by -Y [1; dq] along directions D from x.
 
+    Here dq is that of the dofs that the block feels.
+
     Args:
         vi: the inequality.
         b: index of the block.
@@ -284,22 +329,21 @@ def answer_of(
         centre: centre of the proximal term, shape (n,).
         x: point on the face, shape (n,).
         forces: output, V D, shape (k, r).
-        Y: output, shape (k, 1 + nv).
+        Y: output, shape (k, 1 + number of dofs).
 
     Returns:
         False where the equations of the block are singular.
     """
     k, begin = D.shape[0], vi.first[b]
-    m, nv = vi.first[b + 1] - begin, vi.G.size
-    total, M = 0.0, matrix(k, k)
+    m, total, M = vi.first[b + 1] - begin, 0.0, matrix(k, k)
     for e in range(m):
         total += x[begin + e] - x0[begin + e]
     for a in range(k):
         Y[a, 0], lift = 0.0, 0.0
         for e in range(m):
             Y[a, 0] += term * D[a, e] * (x[begin + e] - centre[begin + e])
-        for l in range(nv):
-            Y[a, 1 + l] = 0.0
+        for s in range(Y.shape[1] - 1):
+            Y[a, 1 + s] = 0.0
         for i in range(vi.rows[b]):
             force = 0.0
             for e in range(m):
@@ -307,8 +351,8 @@ def answer_of(
             forces[a, i] = force
             lift += force * vi.lift[b, i]
             Y[a, 0] += force * (vi.motion[b, i] + vi.lift[b, i] * total)
-            for l in range(nv):
-                Y[a, 1 + l] += force * vi.J_motion[b, i, l]
+            for s in range(vi.felt[b]):
+                Y[a, 1 + s] += force * vi.J_motion[b, i, s]
         for c in range(k):
             M[a, c] = 0.0
             for e in range(m):
@@ -353,8 +397,8 @@ def solve_on_face(
         False where equations are singular or a number is not finite.
     """
     blocks, most, m, nv = vi.rows.size, vi.V.shape[1], vi.V.shape[2], dq.size
-    D, Y, right = np.empty((blocks, most, m)), np.empty((blocks, most, 1 + nv)), np.empty((nv, 1))
-    size, forces = indices(blocks), matrix(most, most)
+    D, Y = np.empty((blocks, most, m)), np.empty((blocks, most, 1 + vi.J_motion.shape[2]))
+    right, size, forces = np.empty((nv, 1)), indices(blocks), matrix(most, most)
     if fresh:
         copy_matrix(vi.A, LU)
     for l in range(nv):
@@ -367,21 +411,20 @@ def solve_on_face(
             for e in range(vi.first[b + 1] - begin):
                 force += vi.V[b, i, e] * (x[begin + e] - x0[begin + e])
             if force != 0.0:
-                for l in range(nv):
-                    right[l, 0] += vi.J_force[b, i, l] * force
+                for s in range(vi.felt[b]):
+                    right[vi.dofs[b, s], 0] += vi.J_force[b, i, s] * force
         term = proximal * vi.unit[b]
         if k > 0 and not answer_of(vi, b, term, D[b, :k], x0, centre, x, forces, Y[b, :k]):
             return False
         for a in range(k):
-            for l in range(nv):
-                wrench = 0.0
+            for s in range(vi.felt[b]):
+                l, wrench = vi.dofs[b, s], 0.0
                 for i in range(vi.rows[b]):
-                    wrench += vi.J_force[b, i, l] * forces[a, i]
-                if wrench != 0.0:
-                    right[l, 0] -= wrench * Y[b, a, 0]
-                    if fresh:
-                        for c in range(nv):
-                            LU[l, c] += wrench * Y[b, a, 1 + c]
+                    wrench += vi.J_force[b, i, s] * forces[a, i]
+                right[l, 0] -= wrench * Y[b, a, 0]
+                if fresh:
+                    for c in range(vi.felt[b]):
+                        LU[l, vi.dofs[b, c]] += wrench * Y[b, a, 1 + c]
     if fresh and not factor(LU, pivots):
         return False
     solve_factored(LU, pivots, right)
@@ -390,8 +433,8 @@ def solve_on_face(
     for b in range(blocks):
         for a in range(size[b]):
             along = Y[b, a, 0]
-            for l in range(nv):
-                along += Y[b, a, 1 + l] * dq[l]
+            for s in range(vi.felt[b]):
+                along += Y[b, a, 1 + s] * dq[vi.dofs[b, s]]
             for e in range(vi.first[b], vi.first[b + 1]):
                 x[e] -= along * D[b, a, e - vi.first[b]]
     return all_finite(dq) and all_finite(x)

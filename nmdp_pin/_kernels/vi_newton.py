@@ -26,7 +26,7 @@ from nmdp_pin._kernels.joints import saturate
 from nmdp_pin._kernels.linear import all_finite, copy_matrix, solve_in_place
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.record import matrix, vector
-from nmdp_pin._kernels.simplex_vi import AffineVI, solve_affine_vi
+from nmdp_pin._kernels.simplex_vi import AffineVI, dofs_of, of_dofs, solve_affine_vi
 from nmdp_pin._kernels.stage import (
     RESIDUAL,
     SECANT,
@@ -138,38 +138,38 @@ def rows_of(at: Point) -> Array:
 
 
 @jit
-def units_of(linear: Linear, V: Array, first: Array, rows: Array, unit: Array) -> bool:
-    """Curvatures of the blocks, shape (blocks,); False where all are zero.
+def find_units(vi: AffineVI) -> bool:
+    """Set the units of the blocks to their curvatures; False where all are zero.
 
     They are those that the largest entries of the rows of A alone would leave, since only their
     size counts.
     """
-    nv, r = len(linear.A), V.shape[1]
+    nv, r = len(vi.A), vi.V.shape[1]
     share, C = vector(nv), matrix(r, r)
-    curvature, scale = vector(first[-1]), vector(first[-1])
+    curvature, scale = vector(vi.first[-1]), vector(vi.first[-1])
     for l in range(nv):
         largest = 0.0
         for c in range(nv):
-            largest = max(largest, abs(linear.A[l, c]))
+            largest = max(largest, abs(vi.A[l, c]))
         share[l] = 1.0 / largest if largest > 0.0 else 0.0
-    for x in range(rows.size):
-        for i in range(rows[x]):
-            for j in range(rows[x]):
+    for b in range(vi.rows.size):
+        for i in range(vi.rows[b]):
+            for j in range(vi.rows[b]):
                 C[i, j] = 0.0
-                for l in range(nv):
-                    C[i, j] += linear.J_motion[x, i, l] * linear.J_force[x, j, l] * share[l]
-        for e in range(first[x + 1] - first[x]):
+                for s in range(vi.felt[b]):
+                    C[i, j] += vi.J_motion[b, i, s] * vi.J_force[b, j, s] * share[vi.dofs[b, s]]
+        for e in range(vi.first[b + 1] - vi.first[b]):
             total = 0.0
-            for i in range(rows[x]):
-                moved = linear.lift[x, i]
-                for j in range(rows[x]):
-                    moved += C[i, j] * V[x, j, e]
-                total += V[x, i, e] * moved
-            curvature[first[x] + e] = total
-    if not block_scales(curvature, first, scale):
+            for i in range(vi.rows[b]):
+                moved = vi.lift[b, i]
+                for j in range(vi.rows[b]):
+                    moved += C[i, j] * vi.V[b, j, e]
+                total += vi.V[b, i, e] * moved
+            curvature[vi.first[b] + e] = total
+    if not block_scales(curvature, vi.first, scale):
         return False
-    for x in range(rows.size):
-        unit[x] = scale[first[x]]
+    for b in range(vi.rows.size):
+        vi.unit[b] = scale[vi.first[b]]
     return True
 
 
@@ -203,30 +203,47 @@ def newton_step(
     Returns:
         CONVERGED, SINGULAR, or QP_FAILED where the inequality was not solved.
     """
-    nv, k, m, rows = dq.size, at.n_active[0], at.w.shape[1], at.V.shape[1]
-    first, forces = blocks_of(at, m), rows_of(at)
+    k, m, rows = at.n_active[0], at.w.shape[1], at.V.shape[1]
+    first, forces, felt = blocks_of(at, m), rows_of(at), np.empty(k, np.int64)
     unit, enough, V, motion = vector(k), vector(k), np.empty((k, rows, m)), matrix(k, rows)
     copy_matrix(at.w, w1)
     for x in range(k):
-        enough[x] = 0.0
         for a in range(rows):
             motion[x, a] = at.motion[at.active[x], a]
             for e in range(m):
                 V[x, a, e] = at.V[at.active[x], a, e]
-                enough[x] = max(enough[x], _ENOUGH * slip * abs(V[x, a, e]))
-    if not units_of(linear, V, first, forces, unit):
+    dofs = dofs_of(linear.J_force, linear.J_motion, forces, felt)
+    J_force, J_motion = of_dofs(linear.J_force, dofs, felt), of_dofs(linear.J_motion, dofs, felt)
+    vi = AffineVI(
+        first=first,
+        rows=forces,
+        V=V,
+        motion=motion,
+        dofs=dofs,
+        felt=felt,
+        J_force=J_force,
+        J_motion=J_motion,
+        lift=linear.lift,
+        A=linear.A,
+        G=at.G,
+        unit=unit,
+        enough=enough,
+    )
+    if not find_units(vi):
         return solve_unconstrained(at, linear, dq)
     here, found, centres = vector(first[k]), vector(first[k]), 0
     for x in range(k):
-        enough[x] /= unit[x]
+        largest = 0.0
+        for a in range(rows):
+            for e in range(m):
+                largest = max(largest, abs(V[x, a, e]))
+        enough[x] = _ENOUGH * slip * largest / unit[x]
         for e in range(first[x + 1] - first[x]):
             here[first[x] + e] = at.w[at.active[x], e]
     if proximal <= _LEAST_PROXIMAL:
         proximal, centres = _LEAST_PROXIMAL, 2
-    if proximal < _REDUNDANT and at.n_active[1] * rows > nv:
+    if proximal < _REDUNDANT and at.n_active[1] * rows > dq.size:
         proximal, centres = _REDUNDANT, _CENTRES
-    J_force, J_motion, lift = linear.J_force, linear.J_motion, linear.lift
-    vi = AffineVI(first, forces, V, motion, J_force, J_motion, lift, linear.A, at.G, unit, enough)
     if not solve_affine_vi(vi, proximal, centres, here, found, dq):
         return QP_FAILED if solve_unconstrained(at, linear, dq) == CONVERGED else SINGULAR
     for x in range(k):

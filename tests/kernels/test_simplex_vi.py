@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmdp_pin._kernels.simplex_vi import AffineVI, solve_affine_vi
+from nmdp_pin._kernels.simplex_vi import AffineVI, dofs_of, of_dofs, solve_affine_vi
 from nmdp_pin._papers.simplex_qp import SimplexQP
 
 SEEDS = 100
@@ -53,8 +53,11 @@ def stated(first, rows, V, motion, response, lift, unit):
         some = slice(begin, begin + rows[b])
         J_force[b, : rows[b]], J_motion[b, : rows[b]] = np.eye(f)[some], response[some]
         u[b, : rows[b]], rise[b, : rows[b]] = motion[some], lift[some]
-    A, G = np.eye(f), np.zeros(f)
-    return AffineVI(first, rows, V, u, J_force, J_motion, rise, A, G, unit, np.full(blocks, 1e-10))
+    felt = np.empty(blocks, int)
+    dofs = dofs_of(J_force, J_motion, rows, felt)
+    J = [of_dofs(each, dofs, felt) for each in (J_force, J_motion)]
+    A, G, enough = np.eye(f), np.zeros(f), np.full(blocks, 1e-10)
+    return AffineVI(first, rows, V, u, dofs, felt, *J, rise, A, G, unit, enough)
 
 
 def blocks(rng):
