@@ -57,6 +57,8 @@ def test_efforts_are_beyond_by_a_share():
     assert said == "joint 'slide1' takes an effort of 11, its limit is 10 (in 2 of 2 states)"
     (said,) = efforts_beyond_limits(bot, np.array([[0.0, -10.002]]))
     assert said.startswith("joint 'slide1' takes an effort of 10")
+    bot.limits.effort[1] = 0.0
+    assert efforts_beyond_limits(bot, np.zeros((1, 2))) == []
 
 
 def test_states_are_counted_where_there_are_several():
