@@ -267,6 +267,22 @@ def test_the_work_of_a_step_is_bounded():
     assert result.work > 1000 * result.evaluations
 
 
+def test_work_with_few_contacts_is_evaluations():
+    """Those of guesses that are refused count as well: a robot lands."""
+    robot = load_robot("solo12", visuals=False)
+    law = FrictionCone.for_robot(robot, static_depth=0.002, power=2)
+    sim = Simulator(robot, Terrain(Plane()), law)
+    q, results = robot.standing.copy(), []
+    q[2] += 0.03
+    state = State(0.0, q, np.zeros(robot.model.nv))
+    for _ in range(10):
+        results.append(sim.step(state, Command(), 0.02))
+        state = results[-1].state
+    assert all(result.status.ok for result in results)
+    assert any(result.contact_depths.any() for result in results)
+    assert [r.work for r in results] == [r.evaluations for r in results]
+
+
 def test_forces_are_the_mean_over_the_sub_steps():
     """Each counts by its length, so that force times length is the impulse."""
 
