@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/step.py [SCENARIO ...] [--set KEY=VALUE ...]
     OMP_NUM_THREADS=1 python benchmarks/step.py go2-stand --patch 4 --duration 0.5
 
-`--patch N` puts N x N contact points 5 mm apart under the lowest point of each body that touches.
+`--patch N` puts N x N contact points, 5 mm apart, in place of each that touches in the first step.
 
 The unit is one `computeRNEADerivatives` on the same machine at the same time. Times are the least
 of several runs: on a shared machine the least is the one that says something.
@@ -48,11 +48,11 @@ def unit(model: pin.Model, q: np.ndarray) -> float:
 
 
 def with_patches(robot: Robot, touching: np.ndarray, n: int) -> Robot:
-    """The robot on n x n points in place of each that touches in its standing pose.
+    """The robot on n x n points in place of some, level in its standing pose.
 
     Args:
         robot: the robot.
-        touching: indices of the points, shape (k,).
+        touching: indices of those in whose place they are, shape (k,).
         n: number of points along each side of a square.
     """
     data, points = robot.model.createData(), robot.contact_points
@@ -75,8 +75,8 @@ def with_patches(robot: Robot, touching: np.ndarray, n: int) -> Robot:
 
 def measure(name: str, overrides: list[str], duration: float, patch: int) -> None:
     """Whole steps of a run, the same loop that `nmdp-pin run` makes."""
-    setup = Scenario.load(name, overrides=overrides).build(visuals=False)
     scenario = Scenario.load(name, overrides=overrides)
+    setup = scenario.build(visuals=False)
     simulator, dt = setup.simulator, scenario.integrator.dt
     if patch > 1:
         first = simulator.step(setup.state, setup.controller.command(setup.state, dt), dt)

@@ -261,10 +261,12 @@ def test_the_work_of_a_step_is_bounded():
     state = State(0.0, q, np.zeros(robot.model.nv))
     result = Simulator(robot, Terrain(Plane()), law, max_work=50).step(state, Command(), 0.01)
     assert not result.status.ok or result.discarded
+    assert result.work <= Halving().max_work + 50
     assert result.work > 6 * result.evaluations
     result = Simulator(robot, Terrain(Plane()), law, "ne-mdp").step(state, Command(), 0.01)
     assert result.status in (Status.BUDGET_SPENT, Status.QP_FAILED)
     assert result.work > 1000 * result.evaluations
+    assert result.evaluations <= 40
 
 
 def test_work_with_few_contacts_is_evaluations():
