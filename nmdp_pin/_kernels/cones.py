@@ -24,7 +24,7 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.terrain import shape_distance
+from nmdp_pin._kernels.terrain import shape_distance, tip_sine
 from nmdp_pin._kernels.vector3 import (
     Vector3,
     ahead,
@@ -41,8 +41,8 @@ from nmdp_pin._kernels.vector3 import (
 def _slope_of(candidates: Candidates, p: int) -> tuple[float, float]:
     """Sine of half the angle of the tip of cone p, and how far its tip is from its rim [m]."""
     row, shapes = candidates.polytopes.rows[p], candidates.shapes
-    slant = math.hypot(shapes[row, 12], 2.0 * shapes[row, 14])
-    return shapes[row, 12] / slant, slant
+    k = tip_sine(shapes, row)
+    return k, shapes[row, 12] / k
 
 
 @jit

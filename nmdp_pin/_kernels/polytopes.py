@@ -38,6 +38,7 @@ RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not a
 PARALLEL = 0.02  # [-] sine of the angle of two edges below which they have no normal
 _FACING = 0.5  # [-] cosine of the angle between normals of features and the pair's direction
 TILT = 0.2  # [-] sine of the angle by which a normal may leave the cone of an edge
+ASIDE = 0.03  # [-] cosine by which a normal may leave the rim for the side, or the side for the rim
 LEVEL = 1e-9  # [-] sine or cosine of an angle that counts as none
 BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
 _LOWEST = 1e-3  # [m] above the lowest vertex, where a vertex may touch whatever its faces are

@@ -31,6 +31,7 @@ from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.curves import curve_rates
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
+    ASIDE,
     LEVEL,
     PARALLEL,
     RESTING,
@@ -44,6 +45,7 @@ from nmdp_pin._kernels.polytopes import (
     row_of,
 )
 from nmdp_pin._kernels.primitives import CONE
+from nmdp_pin._kernels.terrain import tip_sine
 from nmdp_pin._kernels.vector3 import (
     Vector3,
     ahead,
@@ -59,7 +61,6 @@ from nmdp_pin._kernels.vector3 import (
 _FLAT = 0.05  # [-] cosine between axis and edge below which the edge lies along the flat end
 _SHORT = 0.1  # of the radius, half the length of a chord in which crossings are close
 _BESIDE = 0.1  # [-] likewise at edges, which as good as touch the side and the other rim
-_ASIDE = 0.03  # [-] cosine by which the normal may leave the rim for the side
 _FACING = 0.5  # [-] cosine between the normal and that of the face before which the rim was
 _ALONG = 1e-15  # [m^2] below which a tangent of a rim has no part across an edge
 _SAME = 1e-6  # of the radius, between arms to one place
@@ -82,10 +83,8 @@ def _axis_of(rim: Polytope) -> Vector3:
 @jit
 def _least_cosine(candidates: Candidates, p: int) -> float:
     """Least cosine between the axis and a direction in which rim p is the farthest part."""
-    row, shapes = candidates.polytopes.rows[p], candidates.shapes
-    if candidates.kinds[row, 0] != CONE:
-        return 0.0
-    return -shapes[row, 12] / math.sqrt(shapes[row, 12] ** 2 + 4.0 * shapes[row, 14] ** 2)
+    row = candidates.polytopes.rows[p]
+    return -tip_sine(candidates.shapes, row) if candidates.kinds[row, 0] == CONE else 0.0
 
 
 @jit
@@ -177,7 +176,7 @@ def _first_part(axis: Vector3, radius: float, y: Vector3, f: Vector3) -> int:
 @jit
 def _between(axis: Vector3, arm: Vector3, least: float, n: Vector3) -> bool:
     """Whether a rim is the part of its solid that is farthest along a direction."""
-    return dot(n, axis) >= least - _ASIDE and dot(n, arm) >= -_ASIDE * length(arm)
+    return dot(n, axis) >= least - ASIDE and dot(n, arm) >= -ASIDE * length(arm)
 
 
 @jit
@@ -313,7 +312,7 @@ def rim_at(
     off = minus(arm, y)
     s = dot(off, f)
     found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= contacts.slack[c, 0]
-    tilt = LEVEL if part == NEAREST else _ASIDE  # of a flat end that lies on a face
+    tilt = LEVEL if part == NEAREST else ASIDE  # of a flat end that lies on a face
     found = found and -dot(n, axis) >= least - _BESIDE and in_cone(b, edge, e, n, tilt)
     return arm, tangent, bend, f, none, n, dot(n, off), found
 

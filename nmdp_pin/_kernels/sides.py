@@ -13,8 +13,8 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
+    ASIDE,
     BORDER,
-    LEVEL,
     ON_ROUND,
     PARALLEL,
     RESTING,
@@ -28,7 +28,7 @@ from nmdp_pin._kernels.polytopes import (
 )
 from nmdp_pin._kernels.primitives import CONE
 from nmdp_pin._kernels.record import zero_matrix
-from nmdp_pin._kernels.terrain import describe, shape_distance, turn_tensor
+from nmdp_pin._kernels.terrain import describe, shape_distance, tip_sine, turn_tensor
 from nmdp_pin._kernels.touched_surface import times
 from nmdp_pin._kernels.vector3 import (
     Vector3,
@@ -105,8 +105,8 @@ def _line_of_cone(
     edge and b = a - (a . f) f. The edge touches in the plane of the axis and n.
     """
     axis, tall = _axis_of(shapes, row), 2.0 * shapes[row, 14]
-    slant, size = math.sqrt(shapes[row, 12] ** 2 + tall * tall), length(e)
-    k, tip = shapes[row, 12] / slant, ahead(row_of(shapes, row), 0.5 * tall, axis)
+    slant, size = math.hypot(shapes[row, 12], tall), length(e)
+    k, tip = tip_sine(shapes, row), ahead(row_of(shapes, row), 0.5 * tall, axis)
     f = scaled(e, 1.0 / size)
     b = ahead(axis, -dot(axis, f), f)
     square = dot(b, b)
@@ -150,18 +150,21 @@ def _touch(
     M: Array,
     p: Vector3,
     e: Vector3,
-    tilt: float,
     H: Array,
 ) -> tuple[float, float, Vector3, bool]:
     """Where edge j of a touches a solid, from p to p + e at the placement M of a.
 
-    An edge that overlaps a cone touches one of two straight lines, that in which it does less.
+    An edge that overlaps a cone touches one of two straight lines, that in which it does less. The
+    rim of a cone has contacts of its own.
     """
     own, turned, least, lines = np.empty((3, 3)), np.empty(3), -math.inf, 0
     s, phi, n, found = _nearest_on(candidates, row, p, e, own, H)
-    if candidates.kinds[row, 0] == CONE and (phi < 0.0 or a.edges[j, 2] >= 0):
-        lines = 2
-        found = found and phi >= 0.0
+    if candidates.kinds[row, 0] == CONE:
+        least_sine = tip_sine(candidates.shapes, row) - ASIDE
+        found = found and dot(n, _axis_of(candidates.shapes, row)) >= least_sine
+        if phi < 0.0 or a.edges[j, 2] >= 0:
+            lines = 2
+            found = found and phi >= 0.0
     t, gap, d = s, phi, n
     for k in range(lines + 1):
         if k > 0:
@@ -169,7 +172,7 @@ def _touch(
             found = found and gap < 0.0
         rotate_back(M, np.array(d), turned)
         inward = (-turned[0], -turned[1], -turned[2])
-        if found and gap > least and in_cone(a, j, edge_of(a, j)[1], inward, tilt):
+        if found and gap > least and in_cone(a, j, edge_of(a, j)[1], inward, TILT):
             s, least, n = t, gap, d
     return s, least, n, least > -math.inf
 
@@ -181,7 +184,7 @@ def _touch_at_rest(
     """Where edge j of a touches a solid, in the frame of which a is; see `_touch`."""
     still, (p, e) = zero_matrix(4, 3), edge_of(a, j)
     still[0, 0] = still[1, 1] = still[2, 2] = 1.0
-    return _touch(candidates, row, a, j, still, p, e, TILT, H)
+    return _touch(candidates, row, a, j, still, p, e, H)
 
 
 @jit
@@ -248,7 +251,7 @@ def side_at_edge(
     rotate(at.placements[i], np.array(edge_of(one, edge)[1]), turned)
     e, row = (turned[0], turned[1], turned[2]), polytopes.rows[polytopes.pairs[pair, 1]]
     p = row_of(at.centre, i)
-    s, phi, n, found = _touch(candidates, row, one, edge, at.placements[i], p, e, LEVEL, H)
+    s, phi, n, found = _touch(candidates, row, one, edge, at.placements[i], p, e, H)
     return e, s, n, phi, found
 
 

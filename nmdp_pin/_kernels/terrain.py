@@ -149,6 +149,13 @@ def _sizes(shapes: Array, s: int) -> Vector3:
 
 
 @jit
+def tip_sine(shapes: Array, s: int) -> float:
+    """Sine of half the angle of the tip of a cone."""
+    sine: float = shapes[s, 12] / math.hypot(shapes[s, 12], 2.0 * shapes[s, 14])
+    return sine
+
+
+@jit
 def seen_from(shapes: Array, s: int, p: Vector3) -> Vector3:
     """A point of the world in the frame of a shape [m]."""
     x, y, z = p[0] - shapes[s, 0], p[1] - shapes[s, 1], p[2] - shapes[s, 2]
