@@ -31,15 +31,12 @@ from nmdp_pin._kernels.linear import (
 )
 from nmdp_pin._kernels.record import indices, matrix, vector
 
-MOST_FACES = 20  # largest number of faces; two or three are usual
+MOST_FACES = 20  # largest number of faces; one or two are usual
 _MORE_FACES = 5  # with another centre
 _FALL, _LEAST = 1e-3, 0.02  # of the natural map's square, by a share of a step; and least share
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
-# Largest distance from the solution on a face to its projection at which it is the solution: faces
-# that differ by the signs of rounding errors, as those of a body that rests, never settle.
-_ROUNDING = 1e-12
+_TIGHT = 1.0 - 1e-9  # sum of a block at which it is one
 _DEPENDENT = 1e-8  # share of a row of V that is left of it beside the others, if it is independent
-_CENTRED = 1e-10  # proximal term at the solution, in units, that is followed no longer
 _SLOW, _SMALLER = 0.75, 0.1  # share of its last move by which a centre moves on; the next term
 _LEAST_PROXIMAL = 1e-6
 
@@ -64,7 +61,7 @@ class AffineVI(NamedTuple):
         A: shape (nv, nv).
         G: shape (nv,).
         unit: works of the blocks by a change of their variables, shape (blocks,).
-        enough: proximal term at the solution that does not matter, in units, shape (blocks,).
+        enough: works that do not matter, in units, shape (blocks,).
     """
 
     first: Array
@@ -178,43 +175,59 @@ def _threshold(y: Array, begin: int, m: int, ordered: Array) -> tuple[bool, floa
 
 @jit
 def natural_map(
-    x: Array, F: Array, unit: Array, first: Array, ordered: Array, y: Array, face: Array
-) -> tuple[float, bool]:
+    vi: AffineVI,
+    proximal: float,
+    passing: float,
+    x: Array,
+    F: Array,
+    centre: Array,
+    ordered: Array,
+    y: Array,
+    face: Array,
+) -> float:
     """Squared distance from x to the projection of y = x - F / unit, in units, and its face.
 
-    It is zero where no entry of x is farther from its projection than rounding.
+    It is zero where no block is farther from its projection than matters, or than a proximal term
+    moves it that goes as its centre follows: faces that differ by less never settle.
 
     Args:
+        vi: the inequality.
+        proximal: proximal term, in units.
+        passing: what goes of it as its centre follows.
         x: point, shape (n,).
-        F: value there, shape (n,).
-        unit: units of the blocks, shape (blocks,).
-        first: first variable of each block, shape (blocks + 1,).
+        F: works there, shape (n,).
+        centre: centre of the proximal term, shape (n,).
         ordered: workspace, shape (n,).
         y: workspace, shape (n,).
-        face: variables above zero, then sums at one, shape (n + blocks,); overwritten.
-
-    Returns:
-        The squared distance, and whether the face differs from the one that was there.
+        face: output, variables above zero, then sums at one, shape (n + blocks,).
     """
-    n, square, farthest, changed = x.size, 0.0, 0.0, False
-    for b in range(first.size - 1):
-        begin = first[b]
-        for e in range(begin, first[b + 1]):
-            y[e] = x[e] - F[e] / unit[b]
-        tight, top, tau = _threshold(y, begin, first[b + 1] - begin, ordered)
-        if face[n + b] != tight:
-            face[n + b] = tight
-            changed = True
-        for e in range(begin, first[b + 1]):
-            above = y[e] - top > tau
-            if face[e] != above:
-                face[e] = above
-                changed = True
+    square, near = 0.0, True
+    for b in range(vi.rows.size):
+        begin, end, farthest, moved = vi.first[b], vi.first[b + 1], 0.0, 0.0
+        unit = (1.0 + proximal) * vi.unit[b]  # one a block, so that its projection is the usual one
+        for e in range(begin, end):
+            y[e] = x[e] - F[e] / unit
+        tight, top, tau = _threshold(y, begin, end - begin, ordered)
+        face[x.size + b] = tight
+        for e in range(begin, end):
+            face[e] = y[e] - top > tau
             off = x[e] - max(y[e] - top - tau, 0.0)
-            square += unit[b] * off * off
+            square += unit * off * off
             farthest = max(farthest, abs(off))
-    at_rounding = farthest <= _ROUNDING and square < np.inf  # a NaN is not
-    return 0.0 if at_rounding else square, changed
+            moved = max(moved, abs(x[e] - centre[e]))
+        near = near and farthest <= max(vi.enough[b], passing * moved)
+    return 0.0 if near and square < np.inf else square  # a NaN is not near
+
+
+@jit
+def face_of(vi: AffineVI, x: Array, face: Array) -> None:
+    """Face of a feasible point, shape (n + blocks,)."""
+    for b in range(vi.rows.size):
+        total = 0.0
+        for e in range(vi.first[b], vi.first[b + 1]):
+            face[e] = x[e] > 0.0
+            total += x[e]
+        face[x.size + b] = total >= _TIGHT
 
 
 @jit
@@ -477,10 +490,10 @@ def solve_affine_vi(
     """
     n, nv, blocks, first = x0.size, dq.size, vi.rows.size, vi.first
     z, Fz, F, dz, centre = vector(n), vector(n), vector(n), vector(nv), vector(n)
-    unit, LU, pivots = vector(blocks), np.empty((nv, nv)), indices(nv)
-    for b in range(blocks):  # one a block, so that the projection of a block is the usual one
-        unit[b] = (1.0 + proximal) * vi.unit[b]
-        if not (unit[b] > 0.0 and unit[b] < np.inf):
+    LU, pivots, ordered, y = np.empty((nv, nv)), indices(nv), vector(n), vector(n)
+    face, other = np.zeros(n + blocks, np.bool_), np.zeros(n + blocks, np.bool_)
+    for b in range(blocks):
+        if not (vi.unit[b] > 0.0 and vi.unit[b] < np.inf):
             return False
     copy_vector(x0, x)
     copy_vector(x0, centre)
@@ -488,10 +501,9 @@ def solve_affine_vi(
     works_at(vi, proximal, x0, centre, dq, x, F)
     if not all_finite(F):
         return False
-    face, ordered, y = np.zeros(n + blocks, np.bool_), vector(n), vector(n)
-    natural_map(x, F, unit, first, ordered, y, face)
+    face_of(vi, x0, face)
     # the motion is not yet the one that the forces at x0 cause
-    here, last, fresh = np.inf, np.inf, True
+    here, last, fresh, guessed = np.inf, np.inf, True, True
     settled, at_centre = False, vector(nv)  # with a former centre, and the motion there
     faces = MOST_FACES
     while faces > 0:
@@ -499,16 +511,16 @@ def solve_affine_vi(
         if not solve_on_face(vi, proximal, x0, centre, face, fresh, LU, pivots, z, dz):
             break
         works_at(vi, proximal, x0, centre, dz, z, Fz)
-        there, fresh = natural_map(z, Fz, unit, first, ordered, y, face)
-        if there == 0.0 or not fresh:
+        passing, fresh = proximal if centres > 0 else 0.0, False
+        there = natural_map(vi, proximal, passing, z, Fz, centre, ordered, y, other)
+        if there == 0.0 or np.array_equal(face, other):
             moved, enough = _distance_left(vi, proximal, z, centre)
             copy_vector(z, x)
             copy_vector(dz, dq)
             clip_to_simplices(x, first)
-            slow = moved > _SLOW * last
-            if centres == 0 or (enough and (slow or proximal * moved <= _CENTRED)):
+            if centres == 0 or enough:
                 return True
-            if slow:
+            if moved > _SLOW * last:
                 if proximal <= _LEAST_PROXIMAL:
                     return True
                 proximal, fresh, moved = max(_SMALLER * proximal, _LEAST_PROXIMAL), True, np.inf
@@ -517,7 +529,7 @@ def solve_affine_vi(
             settled, faces = True, _MORE_FACES
             here, last, centres = np.inf, moved, centres - 1
             continue
-        share = 1.0
+        share, fresh = 1.0, True
         while not there <= (1.0 - _FALL * share) * here and share > _LEAST:
             share *= 0.5
             for i in range(n):
@@ -525,11 +537,20 @@ def solve_affine_vi(
                 Fz[i] = 0.5 * (F[i] + Fz[i])
             for l in range(nv):
                 dz[l] = 0.5 * (dq[l] + dz[l])
-            there, _ = natural_map(z, Fz, unit, first, ordered, y, face)
+            there = natural_map(vi, proximal, passing, z, Fz, centre, ordered, y, other)
+        if share <= _LEAST and guessed and not settled:  # once more, from the face at x0
+            guessed, here, faces = False, np.inf, MOST_FACES
+            copy_vector(x0, x)
+            clear_vector(dq)
+            works_at(vi, proximal, x0, centre, dq, x, F)
+            natural_map(vi, proximal, 0.0, x, F, centre, ordered, y, face)
+            continue
         copy_vector(z, x)
         copy_vector(Fz, F)
         copy_vector(dz, dq)
         here = there
+        for i in range(n + blocks):
+            face[i] = other[i]
     if settled:
         copy_vector(centre, x)
         copy_vector(at_centre, dq)

@@ -48,8 +48,9 @@ BUDGET_SPENT = 8
 LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
 FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _LEAST_PROXIMAL = 1e-7  # below which rounding is lost; the centre follows instead
-_REDUNDANT, _CENTRES = 1e-2, 10  # proximal term of more forces than motions, and its centres
-_ENOUGH = 0.1  # share of the slip that their proximal term may leave
+_REDUNDANT, _CENTRES = 3e-3, 10  # proximal term of more forces than motions, and its centres
+_ENOUGH = 0.2  # share of the slip that their proximal term may leave
+_FINE, _ROUNDING = 1e-3, 1e-12  # share that others leave, and the least, in weights
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _UNSOLVED = 10.0  # factor where the inequality was not solved
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
@@ -232,17 +233,19 @@ def newton_step(
     if not find_units(vi):
         return solve_unconstrained(at, linear, dq)
     here, found, centres = vector(first[k]), vector(first[k]), 0
+    redundant = proximal < _REDUNDANT and at.n_active[1] * rows > dq.size
+    share = _ENOUGH if redundant else _FINE
     for x in range(k):
         largest = 0.0
         for a in range(rows):
             for e in range(m):
                 largest = max(largest, abs(V[x, a, e]))
-        enough[x] = _ENOUGH * slip * largest / unit[x]
+        enough[x] = max(share * slip * largest / unit[x], _ROUNDING)
         for e in range(first[x + 1] - first[x]):
             here[first[x] + e] = at.w[at.active[x], e]
     if proximal <= _LEAST_PROXIMAL:
         proximal, centres = _LEAST_PROXIMAL, 2
-    if proximal < _REDUNDANT and at.n_active[1] * rows > dq.size:
+    if redundant:
         proximal, centres = _REDUNDANT, _CENTRES
     if not solve_affine_vi(vi, proximal, centres, here, found, dq):
         return QP_FAILED if solve_unconstrained(at, linear, dq) == CONVERGED else SINGULAR
