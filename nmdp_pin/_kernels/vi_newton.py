@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._kernels.jit import Array, inlined, jit
-from nmdp_pin._kernels.joints import saturate
+from nmdp_pin._kernels.joints import LEAST_SHARE, saturate
 from nmdp_pin._kernels.linear import all_finite, copy_matrix, solve_in_place
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.record import matrix, vector
@@ -49,8 +49,8 @@ LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
 FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _LEAST_PROXIMAL = 1e-7  # below which rounding is lost; the centre follows instead
 _REDUNDANT, _CENTRES = 3e-3, 10  # proximal term of more forces than motions, and its centres
-_ENOUGH = 0.2  # share of the slip that their proximal term may leave
-_FINE, _ROUNDING = 1e-3, 1e-12  # share that others leave, and the least, in weights
+_ENOUGH, _FINE = 0.03, 1e-3  # shares of the slip that may be left of these, and of other, forces
+_ROUNDING = 1e-12  # [-] of a weight
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _UNSOLVED = 10.0  # factor where the inequality was not solved
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
@@ -236,11 +236,12 @@ def newton_step(
     redundant = proximal < _REDUNDANT and at.n_active[1] * rows > dq.size
     share = _ENOUGH if redundant else _FINE
     for x in range(k):
-        largest = 0.0
+        force = 0.0
         for a in range(rows):
+            force = max(force, abs(at.wrench[at.active[x], a]))
             for e in range(m):
-                largest = max(largest, abs(V[x, a, e]))
-        enough[x] = max(share * slip * largest / unit[x], _ROUNDING)
+                force = max(force, LEAST_SHARE * abs(V[x, a, e]))
+        enough[x] = max(share * slip * force / unit[x], _ROUNDING)
         for e in range(first[x + 1] - first[x]):
             here[first[x] + e] = at.w[at.active[x], e]
     if proximal <= _LEAST_PROXIMAL:

@@ -1,6 +1,5 @@
 """The equations of one stage as values, for solvers in Python."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -79,13 +78,11 @@ class StageEquations:
     def linearise(self, at: StagePoint) -> Linearisation:
         """Derivatives at a point."""
         record, linear, k = at.record, self._linear, len(at.active)
-        n = int(self.stage.contacts.n[0])
-        active = np.zeros_like(record.active)
-        active[:k] = at.active
-        counts = np.array([k, np.count_nonzero(at.active < n)])
-        linearise(
-            self.form.record, self.stage, replace(record, active=active, n_active=counts), linear
-        )
+        own = record.active.copy(), record.n_active.copy()
+        record.n_active[:] = k, np.count_nonzero(at.active < int(self.stage.contacts.n[0]))
+        record.active[:k] = at.active
+        linearise(self.form.record, self.stage, record, linear)
+        record.active[:], record.n_active[:] = own
         return Linearisation(linear.A.copy(), linear.J_force[:k].copy(), linear.J_motion[:k].copy())
 
     def retract(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:

@@ -221,6 +221,7 @@ class Linearised:
         at = replace(
             form.new_point(),
             n_active=n_active,
+            wrench=np.einsum("iae,ie->ia", a["V"], a["w"]),
             **{name: a[name] for name in ("G", "V", "motion", "w", "active")},
         )
         w1, dq = np.full((4, 4), np.nan), np.full(len(self.G), np.nan)
