@@ -9,7 +9,6 @@ import pinocchio as pin
 import pytest
 from derivative_scenes import check
 from joint_scenes import LENGTH, MASS, pendulum
-from tight_solves import TIGHT
 
 from nmdp_pin import Command, FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
 from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, Mixed
@@ -147,7 +146,7 @@ def test_depths_follow_the_closed_form(power, order):
     expected = (static**power + (deep**power - static**power) * decay) ** (1.0 / power)
     errors = []
     for h in (0.04, 0.02, 0.01):
-        sim = simulator(law=law, order=order, vi_newton=TIGHT)
+        sim = simulator(law=law, order=order, **TIGHT)
         result = list(run(sim, raised(sim, -deep), h, time))[-1]
         errors.append(abs(result.contact_depths.max() / expected - 1.0))
     assert errors[2] < 0.05 / 5 ** (order - 1)
