@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[1]
 KERNELS = "nmdp_pin/_kernels/"  # what Numba compiles
 # Tests that run interpreted in a minute; those of other folders take longer than compiling does.
 SHORT = ("tests/kernels/", "tests/terrain/", "tests/contact/test_friction")
+OUTPUT = "tests.txt"  # of the tests that ran last, in the copy
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "out", "*.egg-info")
 
 SWAPS: dict[type, type] = {
@@ -248,20 +249,21 @@ class Round:
         if self.interpreted:
             environment["NUMBA_DISABLE_JIT"] = "1"
             command += ["-W", "ignore::RuntimeWarning"]  # compiled code does not warn of 1 / 0
-        process = subprocess.Popen(
-            [*command, "-o", f"cache_dir={cache}", *options, *tests],
-            cwd=copy,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            return process.wait(self.patience) in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
-        except subprocess.TimeoutExpired:
-            return self is not QUICK
-        finally:
-            process.kill()
-            process.wait()
+        with open(copy / OUTPUT, "wb") as output:
+            process = subprocess.Popen(
+                [*command, "-o", f"cache_dir={cache}", *options, *tests],
+                cwd=copy,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                return process.wait(self.patience) in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
+            except subprocess.TimeoutExpired:
+                return self is not QUICK
+            finally:
+                process.kill()
+                process.wait()
 
 
 QUICK, SLOW = Round("not slow", 900.0), Round("slow", 300.0)
@@ -294,7 +296,8 @@ def survives(copy: Path, mutant: Mutant, tests: list[str]) -> bool:
             if cache != right and failed.exists():
                 shutil.copytree(failed, right / "v", dirs_exist_ok=True)
             if not run.passes(copy, some, right, "--lf", "--lfnf=none"):
-                sys.exit(f"the tests fail without an error: {' '.join(some)}")
+                output = (copy / OUTPUT).read_text(encoding="utf-8", errors="replace")
+                sys.exit(f"{output}\nthe tests fail without {mutant}: {' '.join(some)}")
             return False
     return True
 
