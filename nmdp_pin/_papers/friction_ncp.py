@@ -24,6 +24,8 @@ _ANDERSON = 5  # iterates of ADMM that are extrapolated; without, many contacts 
 _ACCEPTED = 1e-3  # of the velocities that come in: left by two solvers, it is not worth a failure
 _REFACTOR = 5.0  # of ADMM: its penalty changes by no less, since each change costs a factorisation
 _ROUNDING = 1e-11  # of the velocities that come in: no tolerance is smaller
+_MOST = 256  # contacts; matrices of (3 n)^2 numbers lie on the stack, which 350 contacts overflow
+_MANY = 100  # contacts, above which iterations, whose cost is in proportion to n^2, are fewer
 
 
 class NcpResiduals(NamedTuple):
@@ -67,7 +69,8 @@ class FrictionNCP:
 
     Args:
         solver: "admm" or "pgs".
-        max_iterations: largest number of iterations of each of the two.
+        max_iterations: largest number of iterations of each of the two; fewer with more than 100
+            contacts.
     """
 
     def __init__(self, solver: str = "admm", *, max_iterations: int = 1000) -> None:
@@ -77,7 +80,7 @@ class FrictionNCP:
     def solve(
         self, W: np.ndarray, g: np.ndarray, mu: np.ndarray, guess: np.ndarray, tolerance: float
     ) -> NcpSolution:
-        """Impulses of n contacts, n > 0.
+        """Impulses of n contacts, n > 0; none are found for more than 256.
 
         Args:
             W: Delassus matrix, symmetric and positive semidefinite [1/kg], shape (3 n, 3 n).
@@ -88,7 +91,7 @@ class FrictionNCP:
                 the largest of g.
         """
         scale, speed = float(W.diagonal().mean()) or 1.0, float(np.abs(g).max())
-        if not math.isfinite(scale + speed):
+        if not math.isfinite(scale + speed) or len(mu) > _MOST:
             return NcpSolution(guess, NcpResiduals(*[math.nan] * 3), 0, False)
         tolerance = max(tolerance, _ROUNDING * speed)
         speed = max(speed, tolerance)
@@ -125,7 +128,7 @@ class _Solver:
             self._settings = pin.ADMMSolverSettings()
             self._settings.anderson_capacity = _ANDERSON
             self._settings.rho_update_ratio = _REFACTOR
-        self._settings.max_iterations = max_iterations - 1  # they count from 0
+        self._most = max_iterations
         # A step that is small beside the iterate is no sign of a solution, but of a slow solver.
         self._settings.relative_feasibility_tol = 0.0
         self._settings.relative_complementarity_tol = 0.0
@@ -152,6 +155,8 @@ class _Solver:
             g = _apply(turn, g.reshape(-1, 3)).ravel()
         self._set_cones(mu.tolist())
         settings, result = self._settings, self._new_result()
+        most = max(1, round(self._most * min(1.0, (_MANY / len(mu)) ** 2)))
+        settings.max_iterations = most - 1  # they count from 0
         asked = _ASKED / math.sqrt(len(mu))
         settings.absolute_feasibility_tol = asked * feasibility
         settings.absolute_complementarity_tol = asked * complementarity

@@ -167,6 +167,10 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     notes = told + notes
     simple = {*moving} & {*simple_joints(described.model)} if options.limits else set()
     copies = [m for m in described.mimics if {m.joint, m.primary} <= simple]
+    free = [m for m in described.mimics if {m.joint, m.primary} <= {*moving} and m not in copies]
+    if options.limits and free:
+        named = ", ".join(f"{m.joint} of {m.primary}" for m in free)
+        notes.append(f"copies that move by themselves, one of the two being continuous: {named}")
     if options.limits:
         pose, outside = within_ranges(pose, described.model, copies)
         notes += outside

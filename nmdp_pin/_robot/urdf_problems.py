@@ -126,7 +126,16 @@ def _joint(joint: ET.Element, moving: set[str]) -> Iterator[Problem]:
         yield Problem(name, what)
     lower, upper = (sum(_values(limit, key)) for key in ("lower", "upper"))
     if kind in LIMITED and lower > upper:
-        yield Problem(name, f"lower limit {lower:g} is above upper {upper:g}", fatal=False)
+        yield Problem(name, f"its lower limit {lower:g} is above the upper one, {upper:g}")
+    if kind == "planar" and any((axis or [1.0, 0.0, 0.0])[:2]):
+        what = "moves along x and y of its frame, whatever its axis; turn the frame by <origin rpy>"
+        yield Problem(name, what, fatal=False)
+    dynamics = joint.find("dynamics")
+    if kind in ("planar", "floating") and any(
+        any(_values(dynamics, key)) for key in ("damping", "friction")
+    ):
+        what = f"a {kind} joint has neither damping nor friction here: those given are left out"
+        yield Problem(name, what, fatal=False)
     primary = "" if mimic is None else mimic.get("joint", "")
     if mimic is not None and primary not in moving - {joint.get("name", "")}:
         what = f"mimics '{primary}', which is not another joint that moves; it moves by itself"

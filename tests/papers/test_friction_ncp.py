@@ -73,6 +73,17 @@ def test_random_problems(ncp, n):
         np.testing.assert_allclose(power, -mu * x[:, 2] * slip, atol=slack)
 
 
+def test_more_contacts_than_the_stack_holds_have_no_solution():
+    """Nothing is solved for 257 contacts, and the iterations of 200 are a quarter."""
+    rng = np.random.default_rng(0)
+    W, g = problem(257, rng)
+    found = FrictionNCP().solve(W, g, np.full(257, MU), np.zeros((257, 3)), TOLERANCE)
+    assert (found.converged, found.iterations) == (False, 0)
+    W, g = problem(200, rng)
+    found = FrictionNCP(max_iterations=8).solve(W, g, np.full(200, MU), np.zeros((200, 3)), 0.0)
+    assert found.iterations == 4  # two of each solver
+
+
 def test_both_solvers_agree():
     """ADMM and PGS leave the same velocities."""
     rng = np.random.default_rng(1)

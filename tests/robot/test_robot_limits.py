@@ -68,6 +68,17 @@ def test_friction_and_mimics_are_read(tmp_path):
     assert none.kinds == ()
 
 
+def test_copies_that_turn_for_ever_are_named(tmp_path):
+    """A continuous joint copies nothing, and an effort of 0 does not bound it: notes say so."""
+    path = write(tmp_path, gripper().replace('effort="10"', 'effort="0"'))
+    bot = load_robot(path)
+    notes = "\n".join(bot.notes)
+    assert bot.limits.mimics == ()
+    assert "one of the two being continuous: finger of hip" in notes
+    assert "effort of 0 is taken as none given: hip, finger" in notes
+    assert "finger of hip" not in "\n".join(load_robot(path, joints=["finger"]).notes)
+
+
 @pytest.mark.parametrize("hip", [0.0, 0.3, 2.0])
 def test_copies_stand_where_their_joint_puts_them(tmp_path, hip):
     """Also where that is outside the range of the copy, and of a joint that was moved into its."""

@@ -57,6 +57,11 @@ BROKEN = {
     "two roots": (robot(TWO), "2 root links (a, b)", "robot"),
     "unknown child": (robot(TWO, hinge("j", "a", "x")), "child link 'x'", "joint 'j'"),
     "unknown parent": (robot(TWO, hinge("j", "x", "b")), "parent link 'x'", "joint 'j'"),
+    "crossed limits": (
+        robot(TWO, hinge("j", "a", "b").replace('lower="-1"', 'lower="2"')),
+        "its lower limit 2 is above the upper one, 1",
+        "joint 'j'",
+    ),
     "no parent": (
         robot(TWO, '<joint name="j" type="fixed"><child link="b"/></joint>'),
         "no <parent",
@@ -216,19 +221,23 @@ def test_whatever_is_changed_never_crashes(tmp_path, capfd):
 
 
 def test_what_is_odd_and_harmless_is_a_warning(tmp_path):
-    """An inertia that no solid has, and limits in the wrong order, load and are reported."""
+    """An inertia that no solid has, and a plane that is turned, load and are reported."""
     odd = robot(
         link("a").replace('izz="0.1"', 'izz="0.9"'),
         link("b").replace('ixx="0.1"', 'ixx="-0.01"'),
         link("rod").replace('ixx="0.1"', 'ixx="0"'),
+        link("c"),
         hinge("j", "a", "b"),
         hinge("k", "b", "rod"),
+        hinge("l", "b", "c", kind="planar").replace("<axis", '<dynamics damping="1"/><axis'),
     )
     path = write(tmp_path, odd)
-    assert load_robot(path).model.nv == 8
+    assert load_robot(path).model.nv == 11
     text = "\n".join(check_robot(path).warnings)
     assert "link 'a': its inertia breaks the triangle inequality" in text
     assert "link 'b': its inertia is not positive" in text
+    assert "joint 'l': moves along x and y of its frame, whatever its axis" in text
+    assert "joint 'l': a planar joint has neither damping nor friction here" in text
     assert "'rod'" not in text
 
 
