@@ -22,7 +22,7 @@ from physics_scenes import DEPTH, POWER, ball, block  # noqa: E402
 from nmdp_pin import FrictionCone, Plane, Robot, Scenario, Simulator, Terrain, load_robot  # noqa: E402
 from nmdp_pin._control import Passive, hold  # noqa: E402
 from nmdp_pin._robot import ContactPoints, free_body  # noqa: E402
-from nmdp_pin._terrain import Sphere  # noqa: E402
+from nmdp_pin._terrain import Box, Sphere  # noqa: E402
 
 MU, SPEED, GRAVITY = 0.5, 1.0, 9.81
 DIRECTIONS = (4, 6, 8, 12, 16, 24)
@@ -239,21 +239,30 @@ def roll() -> None:
 
 
 def land() -> None:
-    """Largest change of a step's end by 0.1 mm of the height from which a ball lands [m/s]."""
-    robot = free_body("ball", Sphere(radius=0.1), mass=1.0)
-    print("landing at 3 m/s, largest change of velocity by 0.1 mm [m/s]: 10, 20, 50 ms")
-    for order in (1, 2):
-        found = []
-        for h in (0.01, 0.02, 0.05):
-            law = FrictionCone(stiffness=1e6, power=2)
-            simulator = Simulator(robot, Terrain(Plane(friction=0.6)), law, order=order)
-            ends = []
-            for height in np.arange(0.1, 0.2, 1e-4):
-                q = np.array([0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0])
-                state = simulator.state(q, np.array([1.0, 0.0, -3.0, 0.0, 0.0, 0.0]))
-                ends.append(simulator.step(state, None, h).state.v)
-            found.append(f"{np.abs(np.diff(ends, axis=0)).max():.2f}")
-        print(f"  order {order}:", *found)
+    """Largest change of a step's end by 0.1 mm of the height from which a body lands."""
+    ball = free_body("ball", Sphere(radius=0.1), mass=1.0)
+    box = free_body("box", Box(size=(0.2, 0.2, 0.2)), mass=1.0)
+    level, tilted = (0.0, 0.0, 0.0, 1.0), (0.0, np.sin(0.1), 0.0, np.cos(0.1))
+    scenes = {
+        "ball, 1 m/s aside": (ball, level, 1.0, 0.1),
+        "ball": (ball, level, 0.0, 0.1),
+        "level box": (box, level, 0.0, 0.1),
+        "box tilted by 0.2 rad": (box, tilted, 0.0, 0.1 * (np.cos(0.2) + np.sin(0.2))),
+    }
+    print("landing at 3 m/s, largest change of velocity by 0.1 mm [m/s, rad/s]: 10, 20, 50 ms")
+    for name, (robot, turn, aside, touching) in scenes.items():
+        for order in (1, 2):
+            found = []
+            for h in (0.01, 0.02, 0.05):
+                law = FrictionCone(stiffness=1e6, power=2)
+                simulator = Simulator(robot, Terrain(Plane(friction=0.6)), law, order=order)
+                ends = []
+                for height in touching + np.arange(0.0, 0.1, 1e-4):
+                    q = np.array([0.0, 0.0, height, *turn])
+                    state = simulator.state(q, np.array([aside, 0.0, -3.0, 0.0, 0.0, 0.0]))
+                    ends.append(simulator.step(state, None, h).state.v)
+                found.append(f"{np.abs(np.diff(ends, axis=0)).max():.2f}")
+            print(f"  {name}, order {order}:", *found)
 
 
 PARTS = {
