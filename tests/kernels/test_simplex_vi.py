@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmdp_pin._kernels.simplex_vi import AffineVI, dofs_of, of_dofs, solve_affine_vi
+from nmdp_pin._kernels.simplex_vi import AffineVI, dofs_of, face_of, of_dofs, solve_affine_vi
 from nmdp_pin._papers.simplex_qp import SimplexQP
 
 SEEDS = 100
@@ -274,6 +274,16 @@ def test_a_start_that_is_the_solution_stays():
         x, dq = solved(vi, x0)
         np.testing.assert_allclose(x, x0, rtol=0.0, atol=RESTS)
         np.testing.assert_allclose(dq, 0.0, rtol=0.0, atol=RESTS)
+
+
+def test_the_face_of_a_start():
+    """Variables above zero, and blocks whose sum is one up to rounding."""
+    first = np.array([0, 3, 5, 6])
+    vi = plain(np.eye(6), np.zeros(6), first)
+    face = np.ones(9, dtype=bool)
+    face_of(vi, np.array([0.5, 0.0, 0.5 - 1e-12, 0.2, 0.7, 0.0]), face)
+    expected = [True, False, True, True, True, False, True, False, False]
+    np.testing.assert_array_equal(face, expected)
 
 
 def random_forces(seed):

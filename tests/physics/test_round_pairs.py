@@ -24,6 +24,7 @@ STIFFNESS = 1e6  # [N/m^2]
 CONE = FrictionCone(stiffness=STIFFNESS, power=2, recovery=0.0)  # what rests is still
 TIGHT = ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-9)
 EXACT = 2e-6  # of derivatives, as the issue asks; differences are good to 1e-6
+CALM_WORK = 40  # evaluations of a step; where contacts came and went it took 70 to 2000
 HALF_ANGLE = np.arctan2(0.05, 0.2)  # [rad] at the tip of the cones that lie
 SOLIDS: dict[str, Shape] = {
     "sphere": Sphere(radius=0.05),
@@ -367,3 +368,40 @@ def test_derivatives(name: str, method: str, order: int) -> None:
     assert result.status.ok
     assert (np.abs(result.contact_forces).max(axis=1) > 0.0).sum() >= 1
     check(simulator, state, Command(), 0.005, tolerance=EXACT)
+
+
+def work_of_a_start(top, ground, height, order, h):
+    """Most evaluations of 15 steps, none of which fails, of a body that is set on a shape."""
+    body = free_body("a", top, mass=0.2, position=(0.01, 0.0, height - 1e-3), rpy=(0.0, 0.0, 0.3))
+    law = FrictionCone(stiffness=STIFFNESS, power=2)
+    simulator = Simulator(body, Terrain([Plane(), ground]), law, order=order)
+    state, most = simulator.state(v=np.array([0.1, 0.0, -0.3, 0.0, 0.0, 0.0])), 0
+    for _ in range(15):
+        result = simulator.step(state, None, h)
+        assert result.status.ok
+        state, most = result.state, max(most, result.evaluations)
+    return most
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(("h", "friction"), [(0.01, 0.0), (0.01, 0.6), (0.02, 0.6)])
+def test_the_base_of_a_cone_across_a_capsule(h, friction, order):
+    """It touches by two places of its rim; steps found no side of the base, within 2000."""
+    top = Cone(radius=0.05, length=0.1, friction=friction)
+    shape = {"radius": 0.02, "length": 0.12, "friction": friction}
+    ground = Capsule(**shape, position=(0.0, 0.0, 0.1), rpy=(0.0, np.pi / 2, 0.0))
+    assert work_of_a_start(top, ground, 0.12 + 0.05, order, h) <= CALM_WORK
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_box_on_the_side_of_a_cone(order):
+    """Both edges under which the line of the cone lies bear it, level or not, in any step."""
+    radius, length = 0.04, 0.16
+    half = np.arctan2(radius, length)
+    turn = pin.rpy.rpyToMatrix(0.0, 0.5 * np.pi + half, 0.0)  # the line on top is level
+    shape = {"radius": radius, "length": length, "friction": 0.0}
+    rpy = tuple(pin.rpy.matrixToRpy(turn).tolist())
+    ground = Cone(**shape, position=(0.0, 0.0, 0.1), rpy=rpy)
+    top = Box(size=(0.08, 0.06, 0.04), friction=0.0)
+    height = 0.1 + turn[2, 2] * length / 2 + 0.02
+    assert work_of_a_start(top, ground, height, order, 0.01) <= CALM_WORK
