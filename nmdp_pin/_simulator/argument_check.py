@@ -1,12 +1,13 @@
 """Checks of the arguments of a simulator."""
 
 import math
+from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._control.controller import Command
+from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._kernels.linear import all_finite
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.model import base_velocities
@@ -16,6 +17,20 @@ from nmdp_pin.errors import ControlError, NmdpError, StateError
 MAX_STEP = 1.0  # [s]; a longer step is taken for milliseconds by mistake
 _NORM_TOLERANCE = 1e-6  # on the norm of quaternions and (cos, sin) pairs
 _SUM_TOLERANCE = 1e-9  # on sum(w) <= 1 of a contact
+
+
+@dataclass(frozen=True)
+class _OffTheBase(CommandSource):
+    """Commands of a source, whose gains are looked at."""
+
+    inner: CommandSource
+    check: "ArgumentCheck"
+
+    def at(self, t: float) -> Command:
+        """See `CommandSource.at`."""
+        command = self.inner.at(t)
+        self.check.refuse_base_gains(command)
+        return command
 
 
 class ArgumentCheck:
@@ -73,15 +88,25 @@ class ArgumentCheck:
             raise ControlError("kp is given without q_target: say where the joints should go")
         if "q_target" in arrays:
             self._check_manifold("q_target", arrays["q_target"], ControlError)
-        for name in ("kp", "kd"):
-            acts = name in arrays and arrays[name][self._base].any()
-            if acts and not command.base_gains:
+        result = Command(**arrays, base_gains=command.base_gains)
+        self.refuse_base_gains(result)
+        return result
+
+    def refuse_base_gains(self, command: Command) -> None:
+        """Refuse gains on a floating base that are not asked for."""
+        if command.base_gains:
+            return
+        for name, gain in (("kp", command.kp), ("kd", command.kd)):
+            if gain is not None and np.asarray(gain)[self._base].any():
                 raise ControlError(
                     f"{name} acts on a floating base (velocities {self._base.tolist()}), which "
                     "has no motor; set these gains to 0, or give base_gains=True to hold it from "
                     "outside"
                 )
-        return Command(**arrays, base_gains=command.base_gains)
+
+    def source(self, source: CommandSource) -> CommandSource:
+        """A source whose commands do not hold a floating base, or raise a ControlError."""
+        return _OffTheBase(source, self) if len(self._base) else source
 
     def _check_warm(self, warm: WarmStart) -> None:
         """Refuse the warm start of another robot, terrain or contact model."""

@@ -246,7 +246,7 @@ class Simulator:
             h = dt if k + 1 < steps else min(end - state.t, MAX_STEP)
             timed = controller.follows_time
             command = (
-                Timed(controller, state, h)
+                self._check.source(Timed(controller, state, h))
                 if timed
                 else self.checked_source(controller.command(state, h))
             )
@@ -270,11 +270,11 @@ class Simulator:
         return self._check.command(command)
 
     def checked_source(self, command: Command | CommandSource | np.ndarray | None) -> CommandSource:
-        """Source of a command: a `Command` or torques are checked, other sources returned as given.
+        """Source of a command: a `Command` or torques are checked, of others the base's gains.
 
         Raises:
             ControlError: the command does not fit the robot.
         """
         if isinstance(command, CommandSource) and not isinstance(command, Command):
-            return command
+            return self._check.source(command)
         return self._check.command(command)

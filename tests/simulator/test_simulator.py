@@ -14,7 +14,8 @@ from contact_laws import law_for
 from contracts.integrator import assert_same_bits, assert_sound
 
 from nmdp_pin._contact import FrictionCone
-from nmdp_pin._control import Command, Passive, StablePD, TorqueFunction
+from nmdp_pin._control import Command, Controller, Passive, StablePD, TorqueFunction
+from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._robot import load_robot
@@ -143,6 +144,37 @@ def test_gains_on_floating_bases_are_asked_for(simulator, floating, base, name):
     state = sim.state()
     state.v[2] = 0.1
     assert sim.step(state, held, 0.01).status.ok
+
+
+class Late(Controller):
+    """Gains on all velocities from 15 ms on, as data or as what follows the time."""
+
+    def __init__(self, robot, follows_time):
+        self.robot, self.follows_time = robot, follows_time
+
+    def command(self, state, h):
+        return self.within(state, h, h)
+
+    def within(self, state, t, h):
+        gains = np.full(self.robot.model.nv, 10.0 if state.t + t > 0.015 else 0.0)
+        return Command(kp=gains, kd=gains, q_target=self.robot.standing)
+
+
+@pytest.mark.parametrize("follows_time", [False, True])
+def test_later_gains_on_floating_bases_are_asked_for(floating, follows_time):
+    """Those of a source, and those that a controller gives in its second step."""
+    run = floating.run(floating.state(), Late(floating.robot, follows_time), dt=0.01, duration=0.03)
+    assert next(run).status.ok
+    with pytest.raises(ControlError, match="kp acts on a floating base"):
+        next(run)
+
+    class Source(CommandSource):
+        def at(self, t):
+            return Late(floating.robot, True).within(floating.state(), t, 0.01)
+
+    assert floating.step(floating.state(), Source(), 0.01).status.ok
+    with pytest.raises(ControlError, match="kp acts on a floating base"):
+        floating.step(floating.state(), Source(), 0.02)
 
 
 @pytest.mark.parametrize("h", [0.0, -0.01, np.nan, np.inf, 1.0001, 10.0, 50, "0.01", None, 1j])
