@@ -297,7 +297,7 @@ def survives(copy: Path, mutant: Mutant, tests: list[str]) -> bool:
                 shutil.copytree(failed, right / "v", dirs_exist_ok=True)
             if not run.passes(copy, some, right, "--lf", "--lfnf=none"):
                 output = (copy / OUTPUT).read_text(encoding="utf-8", errors="replace")
-                sys.exit(f"{output}\nthe tests fail without {mutant}: {' '.join(some)}")
+                sys.exit(f"{output}\n{mutant}\nthe tests fail without an error: {' '.join(some)}")
             return False
     return True
 

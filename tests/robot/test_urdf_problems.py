@@ -71,7 +71,7 @@ def test_axes(kind, count):
 
 
 def test_limits():
-    """A lower limit may equal the upper one, and lie above it with a warning."""
+    """A lower limit may equal the upper one, and not lie above it."""
     bounds = {"lower": 0.5, "upper": 0.5}
 
     def joint(lower, upper):
@@ -80,7 +80,7 @@ def test_limits():
         return ET.tostring(element, encoding="unicode")
 
     assert told(TWO, joint(**bounds)) == []
-    assert told(TWO, joint(0.6, 0.5)) == [("lower limit 0.6 is above upper 0.5", False)]
+    assert told(TWO, joint(0.6, 0.5)) == [("its lower limit 0.6 is above the upper one, 0.5", True)]
 
 
 def test_mimics():
