@@ -42,7 +42,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that are the
 Overrides = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override of a key, such as contact.stiffness=1e5."
+        "--set", metavar="KEY=VALUE", help="Override of a key, such as integrator.dt=0.02."
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
