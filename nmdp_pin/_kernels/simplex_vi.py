@@ -4,7 +4,8 @@ The set is that of blocks x_i >= 0, sum(x_i) <= 1. F = V'u is the work of the ve
 forces V x on motions u, which follow from the motion dq that the forces cause. Each iteration
 projects x - F(x) / unit onto the set, which determines a face, and solves F = 0 on that face; the
 solution is found when the face no longer changes: Newton's method on the natural map
-x - P(x - F(x) / unit). Steps are halved where that does not fall, as with many contacts.
+x - P(x - F(x) / unit). Steps are halved where that does not fall, as with many contacts. The first
+face is that of the weights that are there, and where it leads nowhere the one that they project to.
 
 A proximal term makes each block's own equations regular, which leaves one system for dq. Where
 there are more forces than motions it is large, since they are not unique, and its centre follows
@@ -538,7 +539,7 @@ def solve_affine_vi(
             for l in range(nv):
                 dz[l] = 0.5 * (dq[l] + dz[l])
             there = natural_map(vi, proximal, passing, z, Fz, centre, ordered, y, other)
-        if share <= _LEAST and guessed and not settled:  # once more, from the face at x0
+        if share <= _LEAST and guessed and not settled:  # once more, from where x0 projects to
             guessed, here, faces = False, np.inf, MOST_FACES
             copy_vector(x0, x)
             clear_vector(dq)
