@@ -27,6 +27,7 @@ from nmdp_pin._cli.view import animate, live_viewer, replay_live
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._runs.motion import motion_of
 from nmdp_pin._runs.recording import Recording
+from nmdp_pin._runs.run import compile_kernels
 from nmdp_pin._runs.run import run as simulate
 from nmdp_pin._runs.run_summary import account
 from nmdp_pin._runs.run_warnings import recorded_warnings, start_warnings
@@ -84,9 +85,7 @@ def run(
     with Compilation(quiet=quiet):
         setup = loaded.build(visuals=view or html is not None or video is not None)
         warnings = [] if quiet else start_warnings(setup)
-        # Compiles the kernels, so that the run is timed without them; a step changes nothing.
-        step = loaded.integrator.dt
-        setup.simulator.step(setup.state, setup.controller.command(setup.state, step), step)
+        compile_kernels(loaded, setup)
     with live_viewer(loaded, setup, port=port) if view else nullcontext() as viewer:
         with Interruption() as interruption:
             if not quiet:

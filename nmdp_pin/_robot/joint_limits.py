@@ -89,12 +89,12 @@ class JointLimits:
     @staticmethod
     def empty(model: pin.Model) -> list[str]:
         """Names of the joints with a range [0, 0] or an effort of 0, which bound nothing."""
-        low, high, simple = model.lowerPositionLimit, model.upperPositionLimit, simple_joints(model)
+        low, high = model.lowerPositionLimit, model.upperPositionLimit
         joints = zip(list(model.names)[1:], list(model.joints)[1:], strict=True)
         return [
             str(name)
             for name, joint in joints
-            if (name in simple and low[joint.idx_q] == high[joint.idx_q] == 0.0)
+            if (joint.nq == joint.nv == 1 and low[joint.idx_q] == high[joint.idx_q] == 0.0)
             or (joint.nv == 1 and model.upperEffortLimit[joint.idx_v] == 0.0)
         ]
 

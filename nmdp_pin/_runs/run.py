@@ -16,6 +16,12 @@ Observer = Callable[[StepResult], bool | None]
 """Called with the result of each step; True ends the run after it."""
 
 
+def compile_kernels(scenario: Scenario, setup: Setup) -> None:
+    """Make a step, which changes nothing, so that a run is timed without compilation."""
+    h = scenario.integrator.dt
+    setup.simulator.step(setup.state, setup.controller.command(setup.state, h), h)
+
+
 def run(
     scenario: Scenario,
     *,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side
-from nmdp_pin._runs.run import Observer, run
+from nmdp_pin._runs.run import Observer, compile_kernels, run
 from nmdp_pin._runs.run_store import (
     PlannedRun,
     RunStore,
@@ -72,9 +72,8 @@ def _make(shared: tuple[str, Path | None, Watch | None], planned: PlannedRun) ->
     clock = time.thread_time if planned.repeat else time.perf_counter
     with _naming(planned):
         scenario = Scenario.from_dict(planned.scenario)
-        setup, dt = scenario.build(visuals=watch is not None), scenario.integrator.dt
-        # Compiles the kernels, so that the run is timed without them; a step changes nothing.
-        setup.simulator.step(setup.state, setup.controller.command(setup.state, dt), dt)
+        setup = scenario.build(visuals=watch is not None)
+        compile_kernels(scenario, setup)
         observer = None if watch is None else watch(planned, setup)
         recording = run(scenario, setup=setup, observer=observer, meta={"code": code}, clock=clock)
     made = summary(recording, setup) | {"scenario_hash": planned.scenario_hash, "code": code}

@@ -245,10 +245,8 @@ class Simulator:
         for k in range(steps):
             h = dt if k + 1 < steps else min(end - state.t, MAX_STEP)
             timed = controller.follows_time
-            command = (
-                self._check.source(Timed(controller, state, h))
-                if timed
-                else self.checked_source(controller.command(state, h))
+            command = self.checked_source(
+                Timed(controller, state, h) if timed else controller.command(state, h)
             )
             if timed and k == 0:
                 self.checked_command(command.at(state.t + h))
