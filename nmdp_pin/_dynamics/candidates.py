@@ -100,6 +100,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         places=points.positions[: points.n_terrain].copy(),
         semi_axes=axes.reshape(-1, 3, 3),
         facing=_facing(bodies, local, radii, axes, surfaces),
+        pieces=_pieces(rows, bodies, local, polytopes, np.array(owners)),
         slots=slots,
         kinds=table,
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
@@ -128,6 +129,27 @@ def _pointed(table: np.ndarray, owners: np.ndarray, polytopes: Polytopes) -> np.
     hulls = polytopes.rows[np.diff(polytopes.first[:, 1]) > 0]
     pointed[hulls[owners[hulls] == 0]] = True
     return pointed
+
+
+def _pieces(
+    rows: np.ndarray,
+    bodies: np.ndarray,
+    local: np.ndarray,
+    polytopes: Polytopes,
+    owners: np.ndarray,
+) -> np.ndarray:
+    """Polytopes of which spheres that touch cylinders and cones are corners, -1: none, (k,)."""
+    found = np.full(len(rows), -1)
+    for a, b in polytopes.pairs.tolist():
+        sizes = np.diff(polytopes.first, axis=0)[[a, b]]
+        if tuple(sizes[0]) != (2, 0, 0) or sizes[1, 1] == 0:  # no rim, or another one on it
+            continue
+        corners = polytopes.vertices[polytopes.first[b, 0] : polytopes.first[b + 1, 0]]
+        own = (rows == polytopes.rows[a]) & (bodies[:, 0] == owners[polytopes.rows[b]])
+        for k in np.flatnonzero(own):
+            if np.abs(corners - local[k]).max(axis=1).min(initial=np.inf) < _SAME:
+                found[k] = b
+    return found
 
 
 def _facing(

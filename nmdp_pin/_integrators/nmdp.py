@@ -247,8 +247,8 @@ class Nmdp(Integrator):
         smoothing: float = 0.0,
     ) -> StepResponse:
         """See `Integrator.response`."""
-        end, judged = result.state, self.scheme.order > 1
-        scheme = BACKWARD_EULER if result.order < self.scheme.order else self.scheme
+        end, repeated = result.state, result.order < self.scheme.order
+        scheme = BACKWARD_EULER if repeated else self.scheme
         commands = [command.at(state.t + c * h) for c in scheme.c]
         rows = commands * (len(self.scheme.c) // len(commands))  # one command is that of all
         self.form.write_start(self._start, state, rows, h, end.warm)
@@ -260,7 +260,8 @@ class Nmdp(Integrator):
             commands,
             names,
             smoothing,
-            judged,
+            self.scheme.order > 1,
+            repeated,
         )
 
 

@@ -59,6 +59,7 @@ class DifferentiableForm:
         names: tuple[str, ...],
         smoothing: float,
         judged: bool,
+        repeated: bool,
     ) -> StepResponse:
         """Derivatives of a step.
 
@@ -71,6 +72,7 @@ class DifferentiableForm:
             names: names of parameters, of `parameters.PARAMETERS`.
             smoothing: as in `kernels.implicit_function.respond`.
             judged: whether impacts decided on the time scheme.
+            repeated: whether the step is a repetition in first order.
         """
         nv = self.form.model.nv
         sizes = {name: self._columns(name) for name in names}
@@ -86,6 +88,7 @@ class DifferentiableForm:
             end,
             smoothing,
             judged,
+            repeated,
             register(weakref.proxy(own), own) if self._handle or names else 0,
             self.memory,
             self._linear,

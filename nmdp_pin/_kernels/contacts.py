@@ -15,7 +15,8 @@ found again at other configurations by a walk over the mesh from the same face. 
 ellipsoid has them where it is near those of its middle.
 
 Boxes, cylinders and cones are felt by points and rims on the sides on which a step begins: what
-comes deep into a thin floor is pushed back up, and not out of its bottom.
+comes deep into a thin floor is pushed back up, and not out of its bottom. A corner that begins in a
+cylinder or cone feels the face in which its polytope is least deep.
 
 Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
 cross. They are held during a step: their distances are those of points from planes, and of lines;
@@ -65,6 +66,8 @@ class Candidates:
             of their bodies; 0 where there are fewer than three [m], shape (k, 3, 3).
         facing: directions out of the rims of cylinders and cones and of tips, in the frames of
             their bodies, and cosines, see `dynamics.candidates`; 0 of others, shape (k, 4).
+        pieces: polytopes of which spheres that touch cylinders and cones are corners, -1: none,
+            shape (k,).
         slots: number of the contact among those of the disc, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
@@ -94,6 +97,7 @@ class Candidates:
     places: Array
     semi_axes: Array
     facing: Array
+    pieces: Array
     slots: Array
     kinds: Array
     shapes: Array

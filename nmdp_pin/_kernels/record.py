@@ -104,7 +104,7 @@ class _Shared:
         self = super().__new__(cls)
         self._integers = np.zeros(cls._size, np.int64)
         self._floats = self._integers.view(np.float64)
-        self._address = self._integers.ctypes.data
+        self._address = _data_of(self._integers)
         return self
 
 

@@ -414,6 +414,17 @@ def _missing(at: Point, i: int) -> float:
 
 
 @jit
+def force_of(at: Point, i: int) -> float:
+    """Force by which works of row i count as slips: its own, or a share of its largest one [N]."""
+    force = 0.0
+    for a in range(at.V.shape[1]):
+        force = max(force, abs(at.wrench[i, a]))
+        for e in range(at.V.shape[2]):
+            force = max(force, LEAST_SHARE * abs(at.V[i, a, e]))
+    return force
+
+
+@jit
 def _weigh(at: Point, i: int, rows: int, m: int, weight: float) -> float:
     """Wrench and works of a contact, its part of the gap and the slip; its largest force."""
     largest = 0.0
@@ -430,15 +441,12 @@ def _weigh(at: Point, i: int, rows: int, m: int, weight: float) -> float:
     if largest == 0.0:
         return largest
     gap, least = 0.0, 0.0
-    force = max(LEAST_SHARE * largest, _NO_FORCE * weight)
     for e in range(m):
         gap += at.work[i, e] * at.w[i, e]
         least = min(least, at.work[i, e])
-    for a in range(rows):
-        force = max(force, abs(at.wrench[i, a]))
     gap -= least
     at.sums[GAP] += gap
-    at.sums[SLIP] = max(at.sums[SLIP], gap / force)
+    at.sums[SLIP] = max(at.sums[SLIP], gap / max(force_of(at, i), _NO_FORCE * weight))
     return largest
 
 
@@ -472,8 +480,7 @@ def _subtract_joints(system: System, stage: Stage, at: Point) -> None:
         at.G[l] -= at.wrench[i, 0]
         gap = at.work[i, 0] * at.w[i, 0] - min(at.work[i, 0], 0.0)
         at.sums[GAP] += gap
-        force = max(abs(at.wrench[i, 0]), LEAST_SHARE * width)
-        at.sums[SLIP] = max(at.sums[SLIP], gap / force)
+        at.sums[SLIP] = max(at.sums[SLIP], gap / force_of(at, i))
     at.n_active[0] = k
 
 

@@ -85,6 +85,7 @@ def respond_to_start(
     end: Array,
     smoothing: float,
     judged: bool,
+    repeated: bool,
     handle: int,
     memory: Memory,
     linear: Linear,
@@ -101,6 +102,7 @@ def respond_to_start(
         end: [q; v] at its end, shape (nq + nv,).
         smoothing: as in `respond`.
         judged: whether impacts decided on the time scheme.
+        repeated: whether the step is a repetition in first order.
         handle: number of the object that completes the derivatives of stages, 0: none.
         memory: overwritten.
         linear: overwritten.
@@ -164,5 +166,5 @@ def respond_to_start(
             add_product(rates.v_q, dq, whole[nv:])
             add_product(rates.v_z, Z, whole[nv:])
     if judged:
-        number += find_landings(system, memory, start, at, switches[number:])
+        number += find_landings(system, memory, start, at, repeated, switches[number:])
     return True, settled, number

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nmdp_pin._kernels.impacts import MOVES, UNLOADED
+from nmdp_pin._kernels.impacts import MOVES, UNLOADED, Ends, ends_of
 from nmdp_pin._kernels.implicit_function import Face
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.planes import place_contacts
+from nmdp_pin._kernels.joints import stop
 from nmdp_pin._kernels.stage import Point, System
 from nmdp_pin._kernels.step import Memory, Start
 from nmdp_pin._kernels.touched_surface import is_swept
@@ -63,37 +63,53 @@ def find_switches(
 
 
 @jit
-def find_landings(system: System, memory: Memory, start: Start, end: Point, switches: Array) -> int:
-    """Contacts and joints that are apart at the start, approach, and touch at the end.
+def find_landings(
+    system: System, memory: Memory, start: Start, end: Point, repeated: bool, switches: Array
+) -> int:
+    """Contacts and joints whose impacts decide whether a step is repeated in first order.
+
+    They touch at the end and approached at the start, or came to rest, or slide back; where the
+    step is repeated, these are all that touch.
 
     Args:
         system: what all steps share.
         memory: memory of the step.
         start: start of the step.
         end: its end.
+        repeated: whether the step is a repetition.
         switches: as in `find_switches`.
 
     Returns:
         The number of switches.
     """
-    contacts, joints, places = memory.stage.contacts, system.joints, memory.origin.places
+    contacts, joints, velocities = memory.stage.contacts, system.joints, memory.velocities
     n, number = contacts.n[0], 0
-    place_contacts(system.candidates, contacts, memory.origin.P, places)
-    for i in range(n):
-        speed = dot(end.places.normal[i], memory.velocities[i])
-        if places.depth[i] <= 0.0 and end.places.depth[i] > 0.0 and speed < -MOVES:
+    ends = ends_of(system, memory.stage, end, memory.stage.rate)
+    for i in range(n + joints.dofs.size):
+        if i < n:
+            touches = end.places.depth[i] > 0.0
+            approaches = dot(end.places.normal[i], velocities[i]) < -MOVES
+            rubs = not ends.unloaded[i]
+        else:
+            gap, side = stop(joints, i - n, end.q)
+            touches = gap <= 0.0
+            approaches = side * velocities[i, 0] < -MOVES
+            rubs = joints.friction[i - n] != 0.0
+        arrests = rubs and _is_arrested(end, ends, n, i, velocities[i])
+        if (touches and (approaches or repeated)) or arrests:
             number = _add(switches, number, i, IMPACT, -1)
-    for j in range(joints.dofs.size):
-        x = joints.coordinates[j]
-        if x < 0:
-            continue
-        v, lower, upper = start.v[joints.dofs[j]], joints.lower[j], joints.upper[j]
-        before, after = start.q[x], end.q[x]
-        below = before > lower and after <= lower and v < -MOVES
-        above = before < upper and after >= upper and v > MOVES
-        if below or above:
-            number = _add(switches, number, n + j, IMPACT, -1)
     return number
+
+
+@jit
+def _is_arrested(end: Point, ends: Ends, n: int, i: int, velocity: Array) -> bool:
+    """Whether a row that slides at the start rests, or slides back, at the end."""
+    along = 0.0 if i >= n else dot(end.places.normal[i], velocity)
+    square, back = -along * along, 0.0
+    for a in range(3):
+        square += velocity[a] * velocity[a]
+        back += ends.slip[i, a] * velocity[a]
+    return square > MOVES * MOVES and (not ends.sliding[i] or back < 0.0)
 
 
 @jit

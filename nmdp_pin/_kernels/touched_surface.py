@@ -18,7 +18,7 @@ import numpy as np
 
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.polytopes import BORDER, RESTING, row_of
+from nmdp_pin._kernels.polytopes import BORDER, RESTING, moved, polytope, row_of
 from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER, revolved_hessian
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance, turn_tensor
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, nearest_face, settle
@@ -137,7 +137,36 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
             nearest, faces = j, faces & ~(8 << j)
             if dot(_axis_of(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
                 faces |= 8 << j
+    if candidates.pieces[k] >= 0 and _face(candidates, row, 0, p)[1] <= BORDER:
+        way, upper = _way_out(candidates, k, p, M)
+        across = way == 2 and upper != (faces & 32 > 0)  # past the other end
+        if most <= BORDER or across:
+            nearest, faces = way, (64 << 2 - way) | (32 if upper else 0)
     return (faces & ~(64 << nearest)) | 1 << nearest
+
+
+@jit
+def _way_out(candidates: Candidates, k: int, p: Vector3, M: Array) -> tuple[int, bool]:
+    """The face of a cylinder or cone from which a polytope comes, and whether it is the upper end.
+
+    It is the one that the polytope, of which candidate k is a corner inside, is least deep in: a
+    corner may be nearer to the side of a disc on which the polytope lies.
+    """
+    row, shapes, most, nearest, upper = candidates.rows[k], candidates.shapes, -math.inf, 0, False
+    corners = moved(polytope(candidates.polytopes, candidates.pieces[k]), M).vertices
+    up, local = _axis_of(shapes, row, 2), seen_from(shapes, row, p)
+    for face in range(2 if candidates.kinds[row, 0] == CONE else 3):
+        if face == 0:
+            n, beyond = _face(candidates, row, 0, p)
+        else:
+            sign = -1.0 if face == 1 else 1.0
+            n, beyond = scaled(up, sign), sign * local[2] - shapes[row, 14]
+        least = 0.0
+        for v in range(len(corners)):
+            least = min(least, dot(n, minus(row_of(corners, v), p)))
+        if beyond + least > most:
+            most, nearest, upper = beyond + least, min(face, 1) * 2, face == 2
+    return nearest, upper
 
 
 @jit
@@ -184,6 +213,8 @@ def _felt(
             beyond = -math.inf if j == 1 else rho - shapes[row, 12]
             if faces & (1 << j):
                 _, beyond = _face(candidates, row, j, p)
+            elif faces & (64 << j) and beyond <= 2.0 * BORDER:
+                beyond = -shapes[row, 12]
         else:
             along, back = _axis_of(shapes, row, j), -local[j] if kind != CONE else 0.0
             sign = 1.0 if faces & (8 << j) else -1.0

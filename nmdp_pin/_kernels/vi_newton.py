@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._kernels.jit import Array, inlined, jit
-from nmdp_pin._kernels.joints import LEAST_SHARE, saturate
+from nmdp_pin._kernels.joints import saturate
 from nmdp_pin._kernels.linear import all_finite, copy_matrix, solve_in_place
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.record import matrix, vector
@@ -37,6 +37,7 @@ from nmdp_pin._kernels.stage import (
     System,
     clear_slopes,
     evaluate,
+    force_of,
     learn_slopes,
     linearise,
 )
@@ -54,7 +55,7 @@ _ROUNDING = 1e-12  # [-] of a weight
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _UNSOLVED = 10.0  # factor where the inequality was not solved
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
-_SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
+_SHORTEN, _SHORTEST = 0.5, 1e-3  # factors on a step after which |G| is too large
 _NEAR = 100.0  # residual over its tolerance, up to which old derivatives serve one iteration
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
@@ -236,11 +237,7 @@ def newton_step(
     redundant = proximal < _REDUNDANT and at.n_active[1] * rows > dq.size
     share = _ENOUGH if redundant else _FINE
     for x in range(k):
-        force = 0.0
-        for a in range(rows):
-            force = max(force, abs(at.wrench[at.active[x], a]))
-            for e in range(m):
-                force = max(force, LEAST_SHARE * abs(V[x, a, e]))
+        force = force_of(at, at.active[x])
         enough[x] = max(share * slip * force / unit[x], _ROUNDING)
         for e in range(first[x + 1] - first[x]):
             here[first[x] + e] = at.w[at.active[x], e]
@@ -379,7 +376,7 @@ def solve_stage(
                         break
                     # Beyond the surface forces grow with the square of the depth, or so.
                     share = math.sqrt(largest / residual) if residual < np.inf else 0.0
-                    t *= min(max(share, _LEAST_SHARE), _SHORTEN)
+                    t *= min(max(share, _SHORTEST), _SHORTEN)
                     if t < _SHORTEST:
                         break
                 if taken:

@@ -48,9 +48,8 @@ class NeMdp(Integrator):
         pd: Literal["implicit", "explicit"] = "implicit",
         qp_solver: QpSolver = "proxqp",
     ) -> None:
-        self.pd = pd
+        self.pd, self._solver = pd, qp_solver
         self._step = SemiImplicit(system, reach=REACH)
-        self._qp = SimplexQP(*self._step.form.shape, solver=qp_solver)
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
@@ -59,8 +58,10 @@ class NeMdp(Integrator):
         """See `Integrator.step`; contact forces and depths are those at the start of the step."""
         linear, form = self._step, self._step.form
         start = linear.start(state, command.at(state.t + h), h)
-        impulses, w = self._impulses(start), self._filled(start.w)
-        recovery = self._recovery(start)
+        acting = np.flatnonzero(start.at.V[: len(start.w)].any(axis=(1, 2)))
+        impulses, w = self._impulses(start, acting), start.w[acting]
+        recovery = self._recovery(start, acting)
+        qp = SimplexQP(*w.shape, solver=self._solver)
         spent, least = 1, np.zeros(len(state.v))
         for j, dof in enumerate(form.joints.dofs.tolist()):
             least[dof] = interval(form.joints, j, state.q)[0]
@@ -68,9 +69,10 @@ class NeMdp(Integrator):
             linear.hold_torque(state.q, state.v)
         linear.saturate(state.q, state.v, again=False)
         for _ in range(MOST_SATURATIONS):
-            M_hat, right, self._qp.work = *linear.equations(start), 0
-            v, w1, status = self._velocity(M_hat, start.M, right + h * least, impulses, w, recovery)
-            spent += self._qp.work
+            M_hat, right = linear.equations(start)
+            program = M_hat, start.M, right + h * least, impulses
+            v, acted, status = self._velocity(qp, *program, w, recovery)
+            spent += qp.work
             if not status.ok:
                 break
             q = form.integrate(state.q, h * v)
@@ -89,9 +91,10 @@ class NeMdp(Integrator):
         if self.pd == "implicit" and not linear.allows(gain, moving):
             status = Status.ENERGY_GAINED
             return failed_step(state, status, n_contacts=n_contacts, h=h, **counts)
-        n, joints = start.n, w1[start.n : start.n + form.n_joints, 0]
+        n, w1 = start.n, start.w.copy()
+        w1[acting] = acted
         wrench = (start.at.V[:n] @ w1[:n, :, None])[:, :, 0]
-        warm = WarmStart(linear.contacts(), w1[:n], joints, np.zeros(len(v)))
+        warm = WarmStart(linear.contacts(), w1[:n], w1[n:, 0], np.zeros(len(v)))
         return finished_step(
             state,
             State(state.t + h, q, v, warm),
@@ -106,35 +109,25 @@ class NeMdp(Integrator):
             **counts,
         )
 
-    def _filled(self, rows: np.ndarray) -> np.ndarray:
-        """The rows of the step's contacts and joints, followed by zeros, in the shape of the QP."""
-        result = np.zeros(self._step.form.shape)
-        result[: len(rows)] = rows
-        return result
+    def _impulses(self, start: StepStart, acting: np.ndarray) -> np.ndarray:
+        """Impulse of each vertex of the rows that act, shape (nw, nv)."""
+        impulses: np.ndarray = start.h * start.at.V[acting].transpose(0, 2, 1) @ start.J[acting]
+        return impulses.reshape(-1, len(start.bias))
 
-    def _impulses(self, start: StepStart) -> np.ndarray:
-        """Impulse of each vertex, shape (nw, nv)."""
-        (total, m), nv = self._step.form.shape, len(start.bias)
-        result = np.zeros((total, m, nv))
-        k = len(start.J)
-        result[:k] = start.h * start.at.V[:k].transpose(0, 2, 1) @ start.J
-        return result.reshape(-1, nv)
-
-    def _recovery(self, start: StepStart) -> tuple[np.ndarray, np.ndarray]:
+    def _recovery(self, start: StepStart, acting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Works of the motions from which those of the contacts count, and their derivative by w.
 
         They are the works at the start, where nothing has moved, shapes (nw,) and (nw, nw).
         """
-        total, m = self._step.form.shape
-        k, slope = len(start.J), np.zeros((total, m, total, m))
-        work = self._filled(start.at.work[:k]).ravel()
-        by_load = (start.at.V[:k].transpose(0, 2, 1) @ start.lift[:, :, None])[:, :, 0]
-        rows = np.arange(k)
-        slope[rows, :, rows, :] = by_load[:, :, None]
-        return work, slope.reshape(total * m, total * m)
+        k, m = len(acting), start.w.shape[1]
+        slope, rows = np.zeros((k, m, k, m)), np.arange(k)
+        by_load = start.at.V[acting].transpose(0, 2, 1) @ start.lift[acting][:, :, None]
+        slope[rows, :, rows, :] = by_load
+        return start.at.work[acting].ravel(), slope.reshape(k * m, k * m)
 
     def _velocity(
         self,
+        qp: SimplexQP,
         M_hat: np.ndarray,
         M: np.ndarray,
         right: np.ndarray,
@@ -145,6 +138,7 @@ class NeMdp(Integrator):
         """Velocity and weights of the least kinetic energy.
 
         Args:
+            qp: solver of quadratic programs over the weights.
             M_hat: M with the terms of the velocity at the end, shape (nv, nv).
             M: mass matrix, shape (nv, nv).
             right: M_hat v without weights, shape (nv,).
@@ -158,7 +152,7 @@ class NeMdp(Integrator):
         if singular:
             return right, w, Status.NOT_FINITE
         free, response = solution[:, 0], solution[:, 1:]
-        w, status = self._least_energy(M, free, response, w, recovery)
+        w, status = self._least_energy(qp, M, free, response, w, recovery)
         v = free + response @ w.ravel()
         if status.ok and not np.isfinite(v).all():
             status = Status.NOT_FINITE
@@ -166,6 +160,7 @@ class NeMdp(Integrator):
 
     def _least_energy(
         self,
+        qp: SimplexQP,
         M: np.ndarray,
         free: np.ndarray,
         response: np.ndarray,
@@ -183,7 +178,7 @@ class NeMdp(Integrator):
         g = response.T @ (M @ (free + response @ x))
         if self._step.form.record.recovery > 0.0:
             g, H = g + recovery[0], H + recovery[1]
-        found = self._qp.solve(H + _PROXIMAL * scale * np.eye(len(x)), g, x)
+        found = qp.solve(H + _PROXIMAL * scale * np.eye(len(x)), g, x)
         if found is None:
             return w, Status.QP_FAILED
         return found.reshape(w.shape), Status.CONVERGED

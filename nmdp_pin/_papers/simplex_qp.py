@@ -11,7 +11,7 @@ QpSolver = Literal["proxqp", "daqp"]
 
 _DAQP_TOLERANCE = 1e-11  # on the constraints, in units of weights
 _HIDDEN = 1e-6  # weights and gradients so small that the tolerances would hide them
-_PER_EVALUATION = 20  # iterations with few variables that take as long as an evaluation
+_PER_EVALUATION = 8  # iterations that take as long as an evaluation
 _MOST = 1000  # work of an iteration beyond which a program is not begun, in evaluations
 _BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
 _FREE = 1e20  # no bound, for both solvers
