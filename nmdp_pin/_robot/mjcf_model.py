@@ -12,6 +12,7 @@ from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
 
 FREE, BALL, SLIDE = range(3)  # `mujoco.mjtJoint`; 3 is a hinge
+_GROUPS = 31  # of actuators, which can be switched off
 _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
 
 
@@ -32,67 +33,87 @@ def motors_of(m: Any, names: Sequence[str]) -> Motors:
     """The motors of a model.
 
     An actuator of a hinge or slide has the force gear (gain u + bias), where gain and bias are
-    those of a motor (torque u), or of a servo of position or velocity. The effort that bounds it
-    follows from `forcerange`, from the `ctrlrange` of a motor and from `actuatorfrcrange`.
+    those of a motor (torque u), or of a servo, whose gain times its target u less the position or
+    velocity is its force. The effort that bounds it follows from `forcerange`, from the
+    `ctrlrange` of a motor and from `actuatorfrcrange`.
     """
-    from mujoco import mjtBias, mjtDyn, mjtGain, mjtJoint, mjtTrn
+    from mujoco import mjtBias, mjtDyn, mjtGain, mjtTrn
 
-    reach = np.zeros((m.nv, 2))  # least and largest effort
-    armature, damping, kp, kd = np.zeros((4, m.nv))
-    motors: dict[int, int] = {}  # joint by dof
-    left_out: dict[str, list[str]] = {}
-    for a in range(m.nactuator):
-        name, joint = f"'{m.actuator(a).name or a}'", int(m.actuator_trnid[a, 0])
-        gear, control = m.actuator_gear[m.actuator_outadr[a], 0], m.actuator_ctrladr[a]
-        at_joint = m.actuator_trntype[a] <= int(mjtTrn.mjTRN_JOINTINPARENT)
-        if not (at_joint and m.jnt_type[joint] >= int(mjtJoint.mjJNT_SLIDE) and gear != 0.0):
-            left_out.setdefault("actuators that move no hinge or slide", []).append(name)
-            continue
-        v = int(m.jnt_dofadr[joint])
-        motors[v] = joint
-        armature[v] += gear**2 * m.actuator_armature[a]
-        damping[v] += gear**2 * m.actuator_damping[a]
-        fixed = m.actuator_gaintype[a] == mjtGain.mjGAIN_FIXED
-        plain = m.actuator_dyntype[a] == mjtDyn.mjDYN_NONE and m.actuator_plugin[a] < 0
-        biased = m.actuator_biastype[a] != mjtBias.mjBIAS_NONE
-        bias, force = m.actuator_biasprm[a, :3], np.array([-np.inf, np.inf])
-        if m.actuator_ctrlnum[a] and m.actuator_ctrllimited[control]:
-            if fixed and plain and not biased:
-                force = np.sort(m.actuator_gainprm[a, 0] * m.actuator_ctrlrange[control])
-            else:
-                what = "ranges of controls (ctrlrange) that are no torques, of"
-                left_out.setdefault(what, []).append(name)
-        affine = m.actuator_biastype[a] == mjtBias.mjBIAS_AFFINE
-        if fixed and affine and bias[0] == 0.0 and (bias[1:] <= 0.0).all():
-            kp[v] -= gear**2 * bias[1]
-            kd[v] -= gear**2 * bias[2]
-            biased = False
-        if m.actuator_forcelimited[a]:
-            force = np.clip(force, *m.actuator_forcerange[a])
-        if not (fixed and plain) or biased or m.actuator_dampingpoly[a].any():
-            what = "activations, gains and biases that are not those of a motor or servo, of"
-            left_out.setdefault(what, []).append(name)
-        reach[v] += np.sort(gear * force)
-    for v, joint in motors.items():
-        if m.jnt_actfrclimited[joint]:
-            reach[v] = np.clip(reach[v], *m.jnt_actfrcrange[joint])
+    joint, gear = m.actuator_trnid[:, 0], m.actuator_gear[m.actuator_outadr, 0]
+    gain, bias = m.actuator_gainprm[:, 0], m.actuator_biasprm[:, :3]
+    at_joint = (m.actuator_trntype <= int(mjtTrn.mjTRN_JOINTINPARENT)) & (gear != 0.0)
+    at_joint[at_joint] = m.jnt_type[joint[at_joint]] >= SLIDE
+    v = np.where(at_joint, m.jnt_dofadr[np.where(at_joint, joint, 0)], 0) if m.njnt else joint
+    grouped = (m.actuator_group >= 0) & (m.actuator_group < _GROUPS)
+    off = grouped & (m.opt.disableactuator >> np.where(grouped, m.actuator_group, 0) & 1 == 1)
+    acts = at_joint & ~off
+
+    plain = (m.actuator_gaintype == mjtGain.mjGAIN_FIXED) & (m.actuator_plugin < 0)
+    affine = m.actuator_biastype == mjtBias.mjBIAS_AFFINE
+    torque = plain & ((m.actuator_biastype == mjtBias.mjBIAS_NONE) | (affine & ~bias.any(axis=1)))
+    servo = plain & affine & (bias[:, 0] == 0.0) & (bias <= 0.0).all(axis=1) & bias.any(axis=1)
+    servo &= gain == -np.where(bias[:, 1] != 0.0, bias[:, 1], bias[:, 2])
+    direct = m.actuator_dyntype == mjtDyn.mjDYN_NONE
+    limited = m.actuator_ctrlnum > 0
+    limited[limited] = m.actuator_ctrllimited[m.actuator_ctrladr[limited]] != 0
+    odd = ~((torque | servo) & direct) | m.actuator_dampingpoly.any(axis=1)
+
+    def summed(values: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Sums over the actuators of each dof, (nv, ...)."""
+        found = np.zeros((m.nv, *values.shape[1:]))
+        np.add.at(found, v[which], values[which])
+        return found
+
+    force = np.full((m.nactuator, 2), [-np.inf, np.inf])
+    rows = limited & torque & direct
+    force[rows] = np.sort(gain[rows, None] * m.actuator_ctrlrange[m.actuator_ctrladr[rows]])
+    rows = m.actuator_forcelimited != 0
+    force[rows] = np.clip(force[rows].T, *m.actuator_forcerange[rows].T).T
+    force[acts] = np.sort(gear[acts, None] * force[acts])
+    reach = summed(force, acts)  # least and largest effort
+    motors = {int(v[a]): int(joint[a]) for a in np.flatnonzero(acts)}
+    for dof, j in motors.items():
+        if m.jnt_actfrclimited[j]:
+            reach[dof] = np.clip(reach[dof], *m.jnt_actfrcrange[j])
     effort = np.abs(reach).max(axis=1, initial=0.0)
-    said = [f"not simulated: {what}: {', '.join(some)}" for what, some in left_out.items()]
-    lopsided = [f"'{names[joint]}'" for v, joint in motors.items() if -reach[v, 0] != reach[v, 1]]
+
+    left_out = {
+        "actuators that move no hinge or slide": ~at_joint,
+        "actuators of groups that are switched off (actuatorgroupdisable)": at_joint & off,
+        "ranges of controls (ctrlrange) that are no torques, of": acts
+        & limited
+        & ~(torque & direct),
+        "activations, gains and biases that are not those of a motor or servo, of": acts & odd,
+        "delays of": acts & (m.actuator_delay != 0.0),
+    }
+    said = [
+        f"not simulated: {what}: "
+        + ", ".join(f"'{m.actuator(a).name or a}'" for a in np.flatnonzero(which).tolist())
+        for what, which in left_out.items()
+        if which.any()
+    ]
+    lopsided = [f"'{names[j]}'" for dof, j in motors.items() if -reach[dof, 0] != reach[dof, 1]]
     if lopsided:
         said.append(
             "motors that are stronger in one direction are as strong in the other: "
             + ", ".join(lopsided)
         )
-    driven = sorted(joint for v, joint in motors.items() if effort[v] > 0.0)
-    return Motors(driven, effort, armature, damping, kp, kd, said)
+    return Motors(
+        sorted(j for dof, j in motors.items() if effort[dof] > 0.0),
+        effort,
+        summed(gear**2 * m.actuator_armature, at_joint),
+        summed(gear**2 * m.actuator_damping, at_joint),
+        summed(-(gear**2) * bias[:, 1], acts & servo),
+        summed(-(gear**2) * bias[:, 2], acts & servo),
+        said,
+    )
 
 
 class MjcfModel:
     """The bodies of a `mujoco.MjModel` that joints carry, and those between them and the world."""
 
     def __init__(self, m: Any) -> None:
-        from mujoco import mjtDisableBit
+        from mujoco import mjtDisableBit, mjtGeom
 
         self.model, self._m = pin.Model(), m
         # joint and frame of each body, and its placement in the frame of that joint
@@ -105,6 +126,8 @@ class MjcfModel:
         roots = {int(m.body_rootid[body]) for body in m.jnt_bodyid}
         # the only body of the world that moves has a free joint, which the model is without
         self.floats = len(roots) == 1 and m.jnt_type[0] == FREE
+        # geometry that bodies cannot have here
+        self.flat = np.isin(m.geom_type, [int(mjtGeom.mjGEOM_PLANE), int(mjtGeom.mjGEOM_HFIELD)])
         for body in range(1, m.nbody):
             if not roots or int(m.body_rootid[body]) in roots:
                 self._add_body(body)
