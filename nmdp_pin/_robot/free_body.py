@@ -151,6 +151,9 @@ def _beside(robot: Robot, other: Robot) -> Robot:
     model, (visual, collision) = append_model(a.model, b.model, pairs, 0, pin.SE3.Identity())
     model.name, model.gravity = a.model.name, a.model.gravity
     shift = a.model.njoints - 1
+    notes = [*a.notes, *(f"{b.name}: {note}" for note in b.notes)]
+    if b.source and b.model.gravity != a.model.gravity:  # a free body has none of its own
+        notes.append(f"{b.name}: its gravity is left out for that of {a.name}")
     return replace(
         a,
         model=model,
@@ -161,7 +164,7 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         limits=a.limits.beside(b.limits, f"{b.name}/"),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
         disabled=a.disabled | {(i + shift, j + shift) for i, j in b.disabled},
-        notes=(*a.notes, *(f"{b.name}: {note}" for note in b.notes)),
+        notes=tuple(notes),
         warnings=(*a.warnings, *(f"{b.name}: {warning}" for warning in b.warnings)),
         missing_visuals=a.missing_visuals + b.missing_visuals,
         missing_collisions=a.missing_collisions + b.missing_collisions,

@@ -1,6 +1,6 @@
 """What bounds the joints of a robot: ranges, efforts, dry friction, joints that copy others."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +25,22 @@ class Mimic:
     primary: str
     multiplier: float = 1.0
     offset: float = 0.0
+
+
+def resolved(mimics: Sequence[Mimic]) -> tuple[tuple[Mimic, ...], list[str]]:
+    """Mimic joints whose primaries copy none, and the names of those that copy only each other."""
+    of, found, loops = {m.joint: m for m in mimics}, [], []
+    for m in mimics:
+        for _ in mimics:  # a chain is no longer
+            if m.primary not in of:
+                found.append(m)
+                break
+            up = of[m.primary]
+            offset = m.multiplier * up.offset + m.offset
+            m = Mimic(m.joint, up.primary, m.multiplier * up.multiplier, offset)
+        else:
+            loops.append(m.joint)
+    return tuple(found), loops
 
 
 @dataclass(frozen=True, eq=False)

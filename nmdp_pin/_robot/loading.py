@@ -12,18 +12,18 @@ from nmdp_pin._options import FilePath, phrased
 from nmdp_pin._robot.body_surfaces import decomposed
 from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
-from nmdp_pin._robot.joint_limits import JointLimits, Mimic, simple_joints
+from nmdp_pin._robot.joint_limits import JointLimits, Mimic, resolved, simple_joints
 from nmdp_pin._robot.mjcf import describe_mjcf
 from nmdp_pin._robot.model import (
     Description,
     RobotModel,
-    append_model,
     build_model,
     idle_joints,
     standing_configuration,
 )
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base
+from nmdp_pin._robot.srdf import Srdf
 from nmdp_pin._robot.surface_points import ContactCount
 from nmdp_pin._robot.urdf import describe_urdf
 from nmdp_pin.errors import RobotError
@@ -39,29 +39,15 @@ class StandingPose:
     base: pin.SE3
 
 
-def standing_pose(files: RobotFiles, described: Description) -> StandingPose:
+def standing_pose(files: RobotFiles, srdf: Srdf | None, described: Description) -> StandingPose:
     """The standing pose of the robot.toml, of the SRDF, of the MJCF file, or all joints at 0."""
     standing = files.settings.standing
     base = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
-    if files.srdf is None or files.posture is None:
+    if srdf is None:
         return StandingPose({**described.posture, **standing.joints}, described.root * base)
-    model = pin.Model(described.model)
     free = files.settings.base == "free-flyer"
-    if free:  # on a joint of the name that SRDF files have for it
-        holder = pin.Model()
-        joint = holder.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
-        carrier = holder.addJointFrame(joint)
-        model, _ = append_model(holder, model, (), carrier, pin.SE3.Identity())
-    pin.loadReferenceConfigurations(model, str(files.srdf), False)
-    if files.posture not in model.referenceConfigurations:
-        return StandingPose({}, base)
-    q = pin.normalize(model, model.referenceConfigurations[files.posture])
-    hinges = {
-        name: q[joint.idx_q : joint.idx_q + joint.nq].copy()
-        for name, joint in zip(model.names, model.joints, strict=True)
-        if name in described.hinges
-    }
-    return StandingPose(hinges, pin.XYZQUATToSE3(q[:7]) if free else base)
+    joints, placed = srdf.posture(files.posture, described.model, free=free)
+    return StandingPose(joints, placed or base)
 
 
 def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
@@ -162,15 +148,12 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
         described = dataclasses.replace(described, collision=collision)
         notes += parts
     base = _base(files, described, options.base)
-    pose = standing_pose(files, described)
+    srdf = Srdf(files.srdf) if files.srdf else None
+    pose = standing_pose(files, srdf, described)
     moving, told = _moving_joints(files, described, pose, options.joints)
     notes = told + notes
-    simple = {*moving} & {*simple_joints(described.model)} if options.limits else set()
-    copies = [m for m in described.mimics if {m.joint, m.primary} <= simple]
-    free = [m for m in described.mimics if {m.joint, m.primary} <= {*moving} and m not in copies]
-    if options.limits and free:
-        named = ", ".join(f"{m.joint} of {m.primary}" for m in free)
-        notes.append(f"copies that move by themselves, one of the two being continuous: {named}")
+    copies, told = _copies(described, moving) if options.limits else ([], [])
+    notes += told
     if options.limits:
         pose, outside = within_ranges(pose, described.model, copies)
         notes += outside
@@ -178,6 +161,10 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     locked = [name for name in described.hinges if name not in moving]
     body = build_model(described, base, locked, pose.joints, pose.base)
     model = body.model
+    if srdf:
+        srdf.add_rotors(model)
+        if strangers := srdf.strangers(files.posture, described.model):
+            notes.append(f"joints of the SRDF that the URDF lacks or fixes: {', '.join(strangers)}")
     _add_armature(model, files, moving)
     _refuse_singular(body, str(described.path))
     points, why = choose_contact_points(
@@ -200,26 +187,29 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     if empty := JointLimits.empty(model):
         notes.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
     motors = moving if described.motors is None else described.motors
-    idle = {m.joint for m in copies}
+    idle = {m.joint for m in copies} | (srdf.passive if srdf else set())
     driven = [] if settings.passive else [n for n in motors if n in moving and n not in idle]
     kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
     motored = [model.joints[model.getJointId(name)] for name in driven]
-    limits = JointLimits.of(model, described.mimics) if options.limits else None
+    limits = JointLimits.of(model, copies) if options.limits else None
     gaits = settings.build_gaits(files.settings_file)
+    still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
+    if still:
+        notes.append(f"gaits of joints that are locked, left out: {', '.join(still)}")
     return Robot(
         name=files.name or described.name,
         model=model,
         contact_points=points,
         driven=np.array(sorted(joint.idx_v for joint in motored if joint.nv == 1), dtype=int),
         standing=standing,
-        gaits={name: gait for name, gait in gaits.items() if {*gait.joints} <= {*moving}},
+        gaits={name: gait for name, gait in gaits.items() if name not in still},
         visual_model=None if described.missing_visuals else body.visual,
         collision_model=None if described.missing_collisions else body.collision,
         source=str(files.urdf),
         limits=limits or JointLimits.none(model.nv),
         kp=kp,
         kd=kd,
-        disabled=_disabled(files, body),
+        disabled=srdf.disabled(model, body.collision) if srdf else frozenset(),
         notes=tuple(notes),
         warnings=described.warnings,
         missing_visuals=described.missing_visuals,
@@ -254,7 +244,8 @@ def _moving_joints(
     elif joints != "all" and settings.driven is not None:
         wanted = settings.driven
     armature = settings.armature if isinstance(settings.armature, dict) else {}
-    for name in [*wanted, *settings.standing.joints, *armature]:
+    posed = [name for gait in settings.gaits.values() for name in gait.joints]
+    for name in [*wanted, *settings.standing.joints, *armature, *posed]:
         if name not in hinges:
             raise RobotError(
                 f"does not exist or is fixed; joints that can move: {', '.join(hinges) or 'none'}",
@@ -276,6 +267,19 @@ def _moving_joints(
     if idle:
         notes.append(f"locked, having nothing to move: {', '.join(idle)}")
     return [name for name in hinges if name in wanted and name not in idle], notes
+
+
+def _copies(described: Description, moving: Sequence[str]) -> tuple[list[Mimic], list[str]]:
+    """The mimic joints that copy another, and notes on those that move by themselves."""
+    mimics, loops = resolved(described.mimics)
+    both = [m for m in mimics if {m.joint, m.primary} <= {*moving}]
+    copies = [m for m in both if {m.joint, m.primary} <= {*simple_joints(described.model)}]
+    free = ", ".join(f"{m.joint} of {m.primary}" for m in both if m not in copies)
+    notes = {
+        f"mimic joints that copy each other move by themselves: {', '.join(loops)}": loops,
+        f"copies that move by themselves, one of the two being continuous: {free}": free,
+    }
+    return copies, [note for note, there in notes.items() if there]
 
 
 def _refuse_singular(body: RobotModel, file: str) -> None:
@@ -303,20 +307,3 @@ def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) ->
         if model.existJointName(name):
             joint = model.joints[model.getJointId(name)]
             model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
-
-
-def _disabled(files: RobotFiles, body: RobotModel) -> frozenset[tuple[int, int]]:
-    """Pairs of joints between whose bodies the SRDF disables all collisions."""
-    if files.srdf is None or body.collision is None:
-        return frozenset()
-    geometry = pin.GeometryModel(body.collision)
-    geometry.addAllCollisionPairs()
-    joints = [int(item.parentJoint) for item in geometry.geometryObjects]
-
-    def pairs() -> set[tuple[int, int]]:
-        ends = [(joints[pair.first], joints[pair.second]) for pair in geometry.collisionPairs]
-        return {(min(pair), max(pair)) for pair in ends}
-
-    before = pairs()
-    pin.removeCollisionPairs(body.model, geometry, str(files.srdf), False)
-    return frozenset(before - pairs())

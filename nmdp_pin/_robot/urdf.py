@@ -1,6 +1,7 @@
 """Description of a robot from a URDF, which pinocchio reads after it is checked."""
 
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,19 +11,23 @@ from nmdp_pin._files.input_file import read_input
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.meshes import far_off, locate_meshes, refuse_shapeless, turn_y_up
 from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
-from nmdp_pin._robot.urdf_problems import LIMITED, VERSIONS, find_problems
+from nmdp_pin._robot.urdf_problems import EXTENSION, LIMITED, NUMBERS, VERSIONS, find_problems
 from nmdp_pin.errors import RobotError
 
 # The largest description of example-robot-data has 0.2 MB.
 _LARGEST = 5_000_000  # [bytes]
 _DEPTH = 64  # of elements in each other; urdfdom reads five levels
 _SHOWN = 10  # problems in one message
-# All that pinocchio needs; <gazebo>, <transmission> and the like are left behind.
+# Elements that pinocchio needs, and those in them.
 _KEPT: dict[str, tuple[str, ...]] = {
     "robot": ("link", "joint", "material"),
-    "link": ("inertial", "visual", "collision", "collision_checking"),
+    "link": ("inertial", "visual", "collision", EXTENSION),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+    "inertial": ("origin", "mass", "inertia"),
+    "visual": ("origin", "geometry", "material"),
+    "collision": ("origin", "geometry", "material"),
 }
+_PLACES = {"inertial": "link/inertial", "visual": "link/visual", "collision": "link/collision"}
 # Attributes that are no numbers: their blanks count.
 _WORDS = ("name", "filename", "link", "type", "version", "joint")
 
@@ -30,6 +35,7 @@ _WORDS = ("name", "filename", "link", "type", "version", "joint")
 def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
     """Description of a URDF."""
     root = read_urdf(path)
+    unread = _strip(root)
     problems = find_problems(root)
     fatal = [problem for problem in problems if problem.fatal]
     if fatal:
@@ -52,6 +58,9 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
         raise RobotError(f"pinocchio cannot read it: {said}", file=str(path)) from error
     refuse_shapeless(shapes, path)
     notes = turn_y_up(model, shapes)
+    if unread:
+        parts = ", ".join(f"{part} ({count})" for part, count in unread.items())
+        notes += (f"parts of the URDF that are not read: {parts}",)
     if looks:
         refuse_shapeless(looks, path)
         turn_y_up(model, looks)
@@ -72,7 +81,7 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
 
 
 def read_urdf(path: Path) -> ET.Element:
-    """The `<robot>` element of a URDF, holding only what is read."""
+    """The `<robot>` element of a URDF."""
     file = str(path)
     data = read_input(path, "robot description", largest=_LARGEST, error=RobotError)
     try:
@@ -101,7 +110,6 @@ def read_urdf(path: Path) -> ET.Element:
         if count > most:
             raise RobotError(f"has {count} {what}; at most {most} are read", file=file)
     root.set("name", root.get("name") or path.stem)
-    _strip(root)
     return root
 
 
@@ -123,10 +131,15 @@ def _take_mimics(root: ET.Element) -> tuple[Mimic, ...]:
     return tuple(found)
 
 
-def _strip(root: ET.Element) -> None:
-    """Reduce the document to what Pinocchio reads, without what confuses urdfdom."""
+def _strip(root: ET.Element) -> Counter[str]:
+    """Reduce the document to what pinocchio reads, without what confuses urdfdom.
+
+    Returns the numbers of elements and attributes that are left out.
+    """
+    unread: Counter[str] = Counter()
     for tag, kept in _KEPT.items():
-        for parent in [root] if tag == "robot" else root.findall(tag):
+        for parent in [root] if tag == "robot" else root.findall(_PLACES.get(tag, tag)):
+            unread.update(f"<{child.tag}>" for child in parent if child.tag not in kept)
             parent[:] = [child for child in parent if child.tag in kept and not _blank(child)]
     for k, visual in enumerate(root.iterfind("link/visual")):
         for material in visual.findall("material"):
@@ -143,9 +156,13 @@ def _strip(root: ET.Element) -> None:
                     limit.set(key, limit.get(key, "0"))
     root.attrib = {key: text for key, text in root.items() if key in _WORDS}
     for element in root.iter():
+        known = (*_WORDS, *NUMBERS.get(element.tag, ()))
         for key, text in element.items():
+            if key not in known:
+                unread[f"<{element.tag} {key}>"] += 1
             if key not in _WORDS:
                 element.set(key, " ".join(text.split()))
+    return unread
 
 
 def _blank(element: ET.Element) -> bool:

@@ -11,10 +11,11 @@ from urdf_samples import write
 
 from nmdp_pin import load_robot
 from nmdp_pin._control import StablePD
-from nmdp_pin._robot import check_robot
+from nmdp_pin._robot import check_robot, free_body, together
 from nmdp_pin._robot.mjcf import _refuse
 from nmdp_pin._robot.mjcf_model import MjcfModel, motors_of
 from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import MissingExtra, RobotError
 
 mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
@@ -193,6 +194,18 @@ def test_gravity_of_the_file(base, tmp_path):
     off = '<option><flag gravity="disable"/></option><default>'
     path = write(tmp_path, ONE_LEG.replace("<default>", off), "leg.xml")
     assert not load_robot(path, base=base).model.gravity.linear.any()
+
+
+def test_robots_with_gravities_of_their_own(tmp_path):
+    """That of the first robot acts; the other's is told, that of a free body is none."""
+    given = '<option gravity="0 0 -3"/><default>'
+    moon = load_robot(write(tmp_path, ONE_LEG.replace("<default>", given), "leg.xml"))
+    ball = free_body("ball", Sphere(radius=0.1), mass=1.0)
+    both, other = together(moon, [ball]), together(ball, [moon])
+    told = f"{moon.name}: its gravity is left out for that of ball"
+    assert both.model.gravity.linear[2] == -3.0
+    assert (told in both.notes, told in other.notes) == (False, True)
+    assert other.model.gravity.linear[2] == -9.81
 
 
 def test_of_two_coupled_joints_the_driven_one_leads(tmp_path):

@@ -66,6 +66,7 @@ def test_extensions_are_not_read():
 def test_axes(kind, count):
     """A direction, of joints that have one."""
     zero = hinge("j", "a", "b", kind=kind).replace("0 1 0", "0 0 0")
+    zero = zero.replace('lower="-1" upper="1" effort="10"', 'effort="0"')
     assert len(told(TWO, zero)) == count
     assert told(TWO, zero.replace("0 0 0", "0 0 1e-3")) == []
 
@@ -81,6 +82,31 @@ def test_limits():
 
     assert told(TWO, joint(**bounds)) == []
     assert told(TWO, joint(0.6, 0.5)) == [("its lower limit 0.6 is above the upper one, 0.5", True)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "left"),
+    [("continuous", "lower, upper"), ("planar", "friction, lower, upper, effort"), ("fixed", "")],
+)
+def test_bounds_that_a_joint_has_not(kind, left):
+    """They are named, of joints that move."""
+    joint = hinge("j", "a", "b", kind=kind).replace("0 1 0", "0 0 1")
+    joint = joint.replace("</joint>", '<dynamics friction="1" damping="0"/></joint>')
+    found = [message for message, _ in told(TWO, joint)]
+    assert found == [f"a {kind} joint has none of what is given, which is left out: {left}"] * bool(
+        left
+    )
+
+
+def test_elements_that_are_given_twice():
+    """Of which urdfdom reads the first alone."""
+    again = HINGE.replace("</joint>", '<limit effort="1" velocity="1"/></joint>')
+    assert told(TWO, again) == [("has 2 <limit>; give one", True)]
+    assert told(link("a").replace("<mass", '<mass value="2"/><mass')) == [
+        ("has 2 <mass>; give one", True)
+    ]
+    shapes = shape("visual", '<sphere radius="1"/>') + shape("collision", '<sphere radius="1"/>')
+    assert told(link("a", shapes=2 * shapes)) == []
 
 
 def test_mimics():
