@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from nmdp_pin._robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
-from nmdp_pin._robot.loading import Options, assemble, describe
+from nmdp_pin._robot.loading import assemble, describe
 from nmdp_pin._robot.model import Description
 from nmdp_pin._robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin._robot.robot import Robot
@@ -123,7 +123,7 @@ def check_robot(
         files = find_robot(source, variant=variant, package_dirs=package_dirs)
         described = describe(files, visuals=False)
         report = _described(report, files, described)
-        robot = assemble(files, described, Options(**options))
+        robot = assemble(files, described, **options)
     except RobotError as error:
         return replace(report, errors=(str(error),))
     model, points = robot.model, robot.contact_points

@@ -1,10 +1,12 @@
 """Choice of contact points: as requested, from robot.toml, or from the geometry."""
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ValidationError
+import numpy as np
+from pydantic import PlainValidator, TypeAdapter
 
+from nmdp_pin._options import refusal, shown, unknown, worded
 from nmdp_pin._robot.catalog import RobotFiles
 from nmdp_pin._robot.contact_geometry import (
     MAX_POINTS,
@@ -25,16 +27,44 @@ from nmdp_pin.errors import RobotError
 
 # A link or frame name, or (name, link, position, radius).
 Contact = str | ContactPoint | tuple[str, str, Sequence[float], float]
-# The feet alone, or every link that moves.
-Extent = Literal["feet", "all"]
-EXTENTS = get_args(Extent)
-Contacts = Sequence[Contact] | Extent
+
+
+def _contact(value: Any) -> str | ContactPoint:
+    """Contact point: name of a link or frame, a tuple, or a table."""
+    if isinstance(value, str | ContactPoint):
+        return value
+    if isinstance(value, tuple) and len(value) == len(_PARTS):
+        value = {key: np.asarray(x).tolist() for key, x in zip(_PARTS, value, strict=True)}
+    if not isinstance(value, dict):
+        what = "the name of a link or frame, (name, link, position, radius), or a table"
+        raise worded(f"must be {what}, got {shown(value)}")
+    for key in value.keys() - ContactPoint.model_fields.keys():
+        raise refusal(unknown(key, "a key of this table", ContactPoint.model_fields), (key,))
+    return ContactPoint.model_validate(value)
+
+
+def _contacts(value: Any) -> str | tuple[str | ContactPoint, ...]:
+    """A word for all of them, or a list of contacts."""
+    if not isinstance(value, str):
+        return _CONTACTS.validate_python(value)
+    if value not in _EXTENTS:
+        raise worded(f"must be {' or '.join(map(repr, _EXTENTS))} or a list, got '{value}'")
+    return value
+
+
+_PARTS = ("name", "link", "position", "radius")
+_EXTENTS = ("feet", "all")  # the feet alone, or every link that moves
+_CONTACTS: TypeAdapter[Any] = TypeAdapter(tuple[Annotated[Any, PlainValidator(_contact)], ...])
+if TYPE_CHECKING:
+    Contacts = Sequence[Contact] | Literal["feet", "all"]
+else:  # scenarios hold what the check leaves
+    Contacts = Annotated[Any, PlainValidator(_contacts)]
 Missing = tuple[tuple[str, str], ...]
 
 
 def choose_contact_points(
     files: RobotFiles,
-    contacts: Contacts | None,
+    contacts: Any,
     body: RobotModel,
     missing: Missing,
     *,
@@ -43,16 +73,11 @@ def choose_contact_points(
 ) -> tuple[ContactPoints, str]:
     """Contact points of a robot, and a sentence on their source.
 
+    The contacts are what is left of `Contacts` by its check: a word, or names and contact points.
     Those that are requested, else those of the robot.toml, else "all"; with `count`, so many that
     are spread over the collision geometry of all links, or of those in `contacts`.
     """
     model, file, spheres = body.model, str(files.urdf), LinkSpheres(body)
-    if isinstance(contacts, str) and contacts not in EXTENTS:
-        raise RobotError(
-            f"contacts = '{contacts}' is not one of 'feet', 'all', a list of contacts",
-            file=file,
-            element="contacts",
-        )
     if count is not None:
         named = touching_links(spheres, fixed=fixed) if contacts == "feet" else contacts
         named = None if isinstance(named, str) else named
@@ -105,7 +130,11 @@ def _on_other_links(spheres: LinkSpheres, feet: Sequence[ContactPoint]) -> list[
 
 
 def _spread_points(
-    contacts: Sequence[Contact] | None, body: RobotModel, missing: Missing, file: str, count: int
+    contacts: Sequence[str | ContactPoint] | None,
+    body: RobotModel,
+    missing: Missing,
+    file: str,
+    count: int,
 ) -> tuple[ContactPoints, str]:
     """The requested number of points on the collision geometry of links."""
 
@@ -133,26 +162,14 @@ def _spread_points(
 
 
 def _requested(
-    contact: Contact, spheres: LinkSpheres, missing: Missing, file: str
+    contact: str | ContactPoint, spheres: LinkSpheres, missing: Missing, file: str
 ) -> list[ContactPoint]:
     """The points of one entry of `contacts`."""
-    if isinstance(contact, str):
-        _refuse_missing(missing, {contact}, file)
-        link_frame(spheres.body.model, contact, file, "contacts")
-        return points_on_link(spheres, contact)
     if isinstance(contact, ContactPoint):
         return [contact]
-    try:
-        name, link, position, radius = contact
-        place = [float(x) for x in position]
-        return [ContactPoint(name=name, link=link, position=place, radius=float(radius))]
-    except (TypeError, ValueError, ValidationError) as error:
-        raise RobotError(
-            f"{contact!r} is not a contact; give a link name or (name, link, [x, y, z] in m, "
-            "radius >= 0 in m)",
-            file=file,
-            element="contacts",
-        ) from error
+    _refuse_missing(missing, {contact}, file)
+    link_frame(spheres.body.model, contact, file, "contacts")
+    return points_on_link(spheres, contact)
 
 
 def _refuse_missing(missing: Missing, links: set[str], file: str) -> None:

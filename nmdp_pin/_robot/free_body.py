@@ -12,7 +12,7 @@ from nmdp_pin._robot.contact_geometry import LinkSpheres, points_on_link
 from nmdp_pin._robot.contact_points import ContactPoints, place_points
 from nmdp_pin._robot.model import RobotModel, append_model, base_model, standing_configuration
 from nmdp_pin._robot.robot import Robot
-from nmdp_pin._robot.surface_points import points_on_surfaces
+from nmdp_pin._robot.surface_points import ContactCount, points_on_surfaces
 from nmdp_pin._terrain import Terrain
 from nmdp_pin._terrain.primitives import Primitive
 from nmdp_pin.errors import RobotError
@@ -30,7 +30,7 @@ def free_body(
     position: Vector3 = (0.0, 0.0, 0.0),
     rpy: Vector3 = (0.0, 0.0, 0.0),
     base: Literal["free-flyer", "planar"] = "free-flyer",
-    contact_points: int | None = None,
+    contact_points: ContactCount | None = None,
 ) -> Robot:
     """A solid body of uniform density as a robot without motors.
 

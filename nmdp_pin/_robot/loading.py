@@ -3,12 +3,12 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._options import FilePath, phrased
+from nmdp_pin._options import FilePath, checked, phrased
 from nmdp_pin._robot.body_surfaces import decomposed
 from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
@@ -28,7 +28,9 @@ from nmdp_pin._robot.surface_points import ContactCount
 from nmdp_pin._robot.urdf import describe_urdf
 from nmdp_pin.errors import RobotError
 
-Joints = Annotated[str | Sequence[str], phrased("a text or a list of texts")]
+Joints = Annotated[
+    Literal["driven", "all"] | Sequence[str], phrased('"driven", "all" or a list of names')
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +78,6 @@ def within_ranges(
     return StandingPose(joints, pose.base), [note] if moved else []
 
 
-@dataclass(frozen=True)
-class Options:
-    """Options of `nmdp_pin._robot.load_robot`."""
-
-    base: Base | None = None
-    joints: str | Sequence[str] | None = None
-    contacts: Contacts | None = None
-    contact_points: int | None = None
-    decompose: bool = False
-    limits: bool = True
-
-
 def load_robot(
     source: RobotSource,
     *,
@@ -112,7 +102,8 @@ def load_robot(
         joints: the joints that move, the others being locked at the standing pose: "driven" (those
             of the robot.toml; the default), "all", or a list of names.
         variant: another URDF of the same robot, as its robot.toml names it.
-        contacts: names of links or frames, or (name, link, position [m], radius [m]) each;
+        contacts: names of links or frames, (name, link, position [m], radius [m]) or
+            `ContactPoint` (a table in scenarios) each;
             "feet": those of the robot.toml, else chosen from the collision geometry of the ends
             of the branches and of what lies lowest; "all": some on every other link that moves as
             well. None: "feet" of a robot.toml that has contact points, else "all".
@@ -129,8 +120,16 @@ def load_robot(
         MissingExtra: a package that the file or an option needs is not installed.
     """
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
-    options = Options(base, joints, contacts, contact_points, decompose, limits)
-    return assemble(files, describe(files, visuals=visuals), options)
+    return assemble(
+        files,
+        describe(files, visuals=visuals),
+        base=base,
+        joints=joints,
+        contacts=contacts,
+        contact_points=contact_points,
+        decompose=decompose,
+        limits=limits,
+    )
 
 
 def describe(files: RobotFiles, *, visuals: bool) -> Description:
@@ -140,21 +139,33 @@ def describe(files: RobotFiles, *, visuals: bool) -> Description:
     return describe_urdf(files.urdf, files.package_dirs, visuals=visuals)
 
 
-def assemble(files: RobotFiles, described: Description, options: Options) -> Robot:
-    """Build a robot from its description."""
+@checked(RobotError)
+def assemble(
+    files: RobotFiles,
+    described: Description,
+    *,
+    base: Base | None = None,
+    joints: Joints | None = None,
+    contacts: Contacts | None = None,
+    contact_points: ContactCount | None = None,
+    decompose: bool = False,
+    limits: bool = True,
+) -> Robot:
+    """Build a robot from its description; the options are those of `load_robot`."""
     settings, notes = files.settings, list(described.notes)
-    if options.decompose:
+    if decompose:
         collision, parts = decomposed(described.collision)
         described = dataclasses.replace(described, collision=collision)
         notes += parts
-    base = _base(files, described, options.base)
+    given = settings.base if "base" in settings.model_fields_set else None
+    base = base or given or described.base or settings.base
     srdf = Srdf(files.srdf) if files.srdf else None
     pose = standing_pose(files, srdf, described)
-    moving, told = _moving_joints(files, described, pose, options.joints)
+    moving, told = _moving_joints(files, described, pose, joints)
     notes = told + notes
-    copies, told = _copies(described, moving) if options.limits else ([], [])
+    copies, told = _copies(described, moving) if limits else ([], [])
     notes += told
-    if options.limits:
+    if limits:
         pose, outside = within_ranges(pose, described.model, copies)
         notes += outside
     pose = with_copies(pose, copies)
@@ -169,11 +180,11 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     _refuse_singular(body, str(described.path))
     points, why = choose_contact_points(
         files,
-        options.contacts,
+        contacts,
         body,
         described.missing_collisions,
         fixed=base == "fixed",
-        count=options.contact_points,
+        count=contact_points,
     )
     notes.append(why)
     standing = body.standing
@@ -191,7 +202,6 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     driven = [] if settings.passive else [n for n in motors if n in moving and n not in idle]
     kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
     motored = [model.joints[model.getJointId(name)] for name in driven]
-    limits = JointLimits.of(model, copies) if options.limits else None
     gaits = settings.build_gaits(files.settings_file)
     still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
     if still:
@@ -206,7 +216,7 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
         visual_model=None if described.missing_visuals else body.visual,
         collision_model=None if described.missing_collisions else body.collision,
         source=str(files.urdf),
-        limits=limits or JointLimits.none(model.nv),
+        limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
         kp=kp,
         kd=kd,
         disabled=srdf.disabled(model, body.collision) if srdf else frozenset(),
@@ -217,16 +227,6 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     )
 
 
-def _base(files: RobotFiles, described: Description, wanted: Base | None) -> Base:
-    settings = files.settings
-    given = settings.base if "base" in settings.model_fields_set else None
-    base = wanted or given or described.base or settings.base
-    if base not in get_args(Base):
-        known = ", ".join(get_args(Base))
-        raise RobotError(f"unknown base '{base}'; known: {known}", file=files.name, element="base")
-    return base
-
-
 def _moving_joints(
     files: RobotFiles,
     described: Description,
@@ -235,9 +235,6 @@ def _moving_joints(
 ) -> tuple[list[str], list[str]]:
     """Names of the joints that move, and notes on those that do not."""
     hinges, settings, file = described.hinges, files.settings, str(described.path)
-    if isinstance(joints, str) and joints not in ("driven", "all"):
-        what = f"joints = '{joints}' is not one of 'driven', 'all', a list of joint names"
-        raise RobotError(what, file=file, element="joints")
     wanted = list(hinges)
     if joints is not None and not isinstance(joints, str):
         wanted = list(joints)

@@ -21,7 +21,7 @@ from nmdp_pin._robot import (
 )
 from nmdp_pin._robot.body_contacts import connected
 from nmdp_pin._robot.catalog import RobotFiles, find_robot
-from nmdp_pin._robot.loading import Options, assemble, describe
+from nmdp_pin._robot.loading import assemble, describe
 from nmdp_pin._robot.settings import RobotSettings
 from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import RobotError
@@ -137,14 +137,14 @@ def test_what_an_srdf_says(base, tmp_path):
     settings = RobotSettings(base=base, armature=0.1)
     srdf = write(tmp_path, SRDF, "sample.srdf")
     files = RobotFiles("sample", urdf, settings, srdf=srdf, posture="up")
-    bot = assemble(files, describe(files, visuals=False), Options())
+    bot = assemble(files, describe(files, visuals=False))
     assert bot.standing[-1] == 0.5
     assert bot.model.armature[-1] == pytest.approx(0.1 + 2e-4 * 50.0**2)
     assert not bot.model.armature[:-1].any()
     assert not len(bot.driven)
     assert "joints of the SRDF that the URDF lacks or fixes: no" in bot.notes
     other = dataclasses.replace(files, posture="none")
-    assert assemble(other, describe(files, visuals=False), Options()).standing[-1] == 0.0
+    assert assemble(other, describe(files, visuals=False)).standing[-1] == 0.0
 
 
 def test_rotors_of_talos():

@@ -71,20 +71,20 @@ def test_continuous_joints_stand_upright(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base": "floating"}, "known: free-flyer, planar, fixed"),
-        ({"joints": "some"}, "not one of 'driven', 'all'"),
+        ({"base": "floating"}, "base must be 'free-flyer', 'planar' or 'fixed', got 'floating'"),
+        ({"joints": "some"}, 'joints must be "driven", "all" or a list of names, got'),
         ({"joints": ["hip", "knee"]}, "joint 'knee': does not exist"),
         ({"variant": "light"}, "unknown variant 'light'"),
         ({"base": "fixed", "joints": []}, "nothing can move"),
         ({"contacts": ["leg", "leg"]}, "given twice"),
         ({"contacts": ["arm"]}, "link 'arm' does not exist; links: body, leg"),
         ({"contacts": [("a", "arm", [0, 0, 0], 0.0)]}, "contact 'a': link 'arm' does not exist"),
-        ({"contacts": [("a", "leg", [0, 0], 0.0)]}, "is not a contact"),
-        ({"contacts": [("a", "leg", [0, 0, 0], -1.0)]}, "is not a contact"),
-        ({"contacts": [("a", "leg", [0, 0, np.nan], 0.0)]}, "is not a contact"),
-        ({"contacts": [("a", "leg")]}, "is not a contact"),
-        ({"contacts": [3.0]}, "is not a contact"),
-        ({"contacts": "hands"}, "not one of 'feet', 'all', a list of contacts"),
+        ({"contacts": [("a", "leg", [0, 0], 0.0)]}, "contacts.0.position List should have"),
+        ({"contacts": [("a", "leg", [0, 0, 0], -1.0)]}, "contacts.0.radius must be >= 0, got -1"),
+        ({"contacts": [("a", "leg", [0, 0, np.nan], 0.0)]}, "position.2 must be a finite number"),
+        ({"contacts": [("a", "leg")]}, "must be the name of a link or frame, (name, link"),
+        ({"contacts": [3.0]}, "contacts.0 must be the name of a link or frame"),
+        ({"contacts": "hands"}, "contacts must be 'feet' or 'all' or a list, got 'hands'"),
     ],
 )
 def test_wrong_options_are_refused(options, message, tmp_path):
