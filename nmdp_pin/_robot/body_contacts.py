@@ -13,7 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.body_surfaces import body_name, shaped_joints, surfaces_of
-from nmdp_pin._robot.contact_points import ContactPoints, link_frame
+from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints, link_frame
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._terrain import Ellipsoid, Shape, Sphere, Terrain
 from nmdp_pin._terrain.shape import DEFAULT_FRICTION
@@ -112,31 +112,26 @@ def _with_pairs(
     known = set(zip(points.joints.tolist(), points.touches.tolist(), strict=True))
     rows, touches = [np.arange(len(points))], [points.touches]
     for a, b in pairs:
-        for carrier, touched in ((a, b), (b, a)):
+        for carrier, other in ((a, b), (b, a)):
             own = spheres[carriers == carrier]
-            if touched not in surfaces or (carrier, touched) in known or not len(own):
+            if other not in surfaces or (carrier, other) in known or not len(own):
                 continue
             # what is exact touches the other with its spheres, and that is all of the contact
-            needless = exact[touched] and (not exact[carrier] or (carrier, touched) == (b, a))
+            needless = exact[other] and (not exact[carrier] or (carrier, other) == (b, a))
             if needless and carrier in surfaces:  # but corners and rims on ellipsoids
-                eggs = any(isinstance(shape, Ellipsoid) for shape in surfaces[touched].shapes)
+                eggs = any(isinstance(shape, Ellipsoid) for shape in surfaces[other].shapes)
                 sharp = (points.radii[own] == 0.0) & ~points.semi_axes[own, 2].any(axis=1)
                 own = own[sharp & eggs]
             if len(own):
-                known.add((carrier, touched))
+                known.add((carrier, other))
                 rows.append(own)
-                touches.append(np.full(len(own), touched))
-    index, touched_by = np.concatenate(rows), np.concatenate(touches)
-    names = tuple(
-        points.names[k]
-        if position < len(points)
-        else f"{points.names[k]} on {body_name(robot, int(touched_by[position]))}"
-        for position, k in enumerate(index.tolist())
-    )
-    return ContactPoints(
-        names, points.joints[index], points.positions[index], points.radii[index], touched_by,
-        points.semi_axes[index],
-    )  # fmt: skip
+                touches.append(np.full(len(own), other))
+    index, touched = np.concatenate(rows), np.concatenate(touches)
+    names = list(points.names)
+    for k, body in zip(index[len(points) :], touched[len(points) :], strict=True):
+        names.append(f"{points.names[k]} on {body_name(robot, int(body))}")
+    arrays = {name: getattr(points, name)[index] for name in ARRAYS} | {"touches": touched}
+    return ContactPoints(tuple(names), **arrays)
 
 
 def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:

@@ -20,6 +20,7 @@ from nmdp_pin._robot.contact_geometry import (
     touching_links,
 )
 from nmdp_pin._robot.contact_points import ContactPoints, link_frame, place_points
+from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import RobotModel
 from nmdp_pin._robot.settings import ContactPoint
 from nmdp_pin._robot.surface_points import points_on_surfaces
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     Contacts = Sequence[Contact] | Literal["feet", "all"]
 else:  # scenarios hold what the check leaves
     Contacts = Annotated[Any, PlainValidator(_contacts)]
-Missing = tuple[tuple[str, str], ...]
 
 
 def choose_contact_points(

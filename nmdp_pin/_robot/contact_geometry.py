@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import scipy  # whose parts are imported when they are used
 
-from nmdp_pin._robot.contact_points import reach
+from nmdp_pin._robot.contact_points import place_points
 from nmdp_pin._robot.model import RobotModel
 from nmdp_pin._robot.settings import ContactPoint
 from nmdp_pin._terrain.coal_mesh import mesh_vertices
@@ -255,16 +255,11 @@ def _extent(centre: np.ndarray, radius: float, semi_axes: np.ndarray) -> float:
 
 def _lowest_links(spheres: LinkSpheres) -> list[tuple[str, int]]:
     """The links that stand lowest, to a centimetre, each with its joint."""
-    body = spheres.body
-    model, data = body.model, body.model.createData()
-    pin.framesForwardKinematics(model, data, body.standing)
-    heights = {}
+    model, heights = spheres.body.model, {}
     for joint in range(1, model.njoints):
-        for link in moving_links(body, joint):
-            M = data.oMf[model.getFrameId(link, pin.BODY)]
-            heights[link, joint] = min(
-                M.act(x)[2] - r - reach(axes, M.rotation[2]) for x, r, axes in spheres.all_of(link)
-            )
+        for link in moving_links(spheres.body, joint):
+            points = place_points(model, points_on_link(spheres, link), "")
+            heights[link, joint] = points.bottoms(model, spheres.body.standing).min()
     lowest = min(heights.values(), default=np.inf)
     return [link for link, height in heights.items() if height < lowest + LEVEL]
 

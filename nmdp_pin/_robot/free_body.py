@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from nmdp_pin._options import Positive, Vector3, checked
 from nmdp_pin._robot.contact_geometry import LinkSpheres, points_on_link
-from nmdp_pin._robot.contact_points import ContactPoints, place_points
+from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints, place_points
 from nmdp_pin._robot.model import RobotModel, append_model, base_model, standing_configuration
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.surface_points import ContactCount, points_on_surfaces
@@ -128,26 +128,19 @@ def _prefixed(robot: Robot) -> Robot:
         if index and frame.name != robot.name:
             frame.name = f"{robot.name}/{frame.name}"
     points = robot.contact_points
-    names = tuple(_full_name(robot.name, name) for name in points.names)
+    # those of a free body begin with its name as they are
+    names = tuple(
+        name if f"{name}_".startswith(f"{robot.name}_") else f"{robot.name}/{name}"
+        for name in points.names
+    )
     return replace(robot, model=model, contact_points=replace(points, names=names))
-
-
-def _full_name(robot: str, name: str) -> str:
-    """The name of a contact point; those of a free body begin with its name as they are."""
-    own = name == robot or name.startswith(f"{robot}_")
-    return name if own else f"{robot}/{name}"
 
 
 def _beside(robot: Robot, other: Robot) -> Robot:
     """Both in one world; the joints of the first one come first."""
     a, b = robot, other
-    pairs = [
-        (first or pin.GeometryModel(), second or pin.GeometryModel())
-        for first, second in (
-            (a.visual_model, b.visual_model),
-            (a.collision_model, b.collision_model),
-        )
-    ]
+    looks, shapes = (a.visual_model, b.visual_model), (a.collision_model, b.collision_model)
+    pairs = [(x or pin.GeometryModel(), y or pin.GeometryModel()) for x, y in (looks, shapes)]
     model, (visual, collision) = append_model(a.model, b.model, pairs, 0, pin.SE3.Identity())
     model.name, model.gravity = a.model.name, a.model.gravity
     shift = a.model.njoints - 1
@@ -173,14 +166,12 @@ def _beside(robot: Robot, other: Robot) -> Robot:
 
 def _both(first: ContactPoints, second: ContactPoints, shift: int) -> ContactPoints:
     """The points of both, those with the terrain first; joints of the second are shifted."""
-    touches = np.concatenate([first.touches, second.touches + shift * (second.touches > 0)])
-    order = np.argsort(touches > 0, kind="stable")
+    rows = {n: np.concatenate([getattr(first, n), getattr(second, n)]) for n in ARRAYS}
+    for name in ("joints", "touches"):
+        later = rows[name][len(first) :]  # a view
+        later[later > 0] += shift
+    order = np.argsort(rows["touches"] > 0, kind="stable")
     names = (*first.names, *second.names)
     return ContactPoints(
-        tuple(names[k] for k in order),
-        np.concatenate([first.joints, second.joints + shift * (second.joints > 0)])[order],
-        np.concatenate([first.positions, second.positions])[order],
-        np.concatenate([first.radii, second.radii])[order],
-        touches[order],
-        np.concatenate([first.semi_axes, second.semi_axes])[order],
+        tuple(names[k] for k in order), **{name: row[order] for name, row in rows.items()}
     )

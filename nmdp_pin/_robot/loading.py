@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -33,49 +32,41 @@ Joints = Annotated[
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class StandingPose:
-    """Standing positions of the joints by name, and the placement of the root link."""
-
-    joints: Mapping[str, float | np.ndarray]
-    base: pin.SE3
+Pose = Mapping[str, float | np.ndarray]
+"""Positions of joints by name; see `nmdp_pin._robot.model.standing_configuration`."""
 
 
-def standing_pose(files: RobotFiles, srdf: Srdf | None, described: Description) -> StandingPose:
-    """The standing pose of the robot.toml, of the SRDF, of the MJCF file, or all joints at 0."""
+def standing_pose(
+    files: RobotFiles, srdf: Srdf | None, described: Description
+) -> tuple[Pose, pin.SE3]:
+    """Joints and root link as the robot.toml, the SRDF or the MJCF file has them, else at 0."""
     standing = files.settings.standing
-    base = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
+    root = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
     if srdf is None:
-        return StandingPose({**described.posture, **standing.joints}, described.root * base)
+        return {**described.posture, **standing.joints}, described.root * root
     free = files.settings.base == "free-flyer"
-    joints, placed = srdf.posture(files.posture, described.model, free=free)
-    return StandingPose(joints, placed or base)
+    pose, placed = srdf.posture(files.posture, described.model, free=free)
+    return pose, placed or root
 
 
-def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
-    """Pose in which mimic joints that it does not name are where their primaries put them."""
-    joints = dict(pose.joints)
-    for m in copies:
-        primary = np.atleast_1d(joints.get(m.primary, 0.0))
-        if len(primary) == 1:
-            joints.setdefault(m.joint, m.multiplier * float(primary[0]) + m.offset)
-    return StandingPose(joints, pose.base)
+def within_ranges(pose: Pose, model: pin.Model, copies: Sequence[Mimic]) -> tuple[Pose, list[str]]:
+    """The pose with joints that stand outside their range at its nearer end, and a note on them.
 
-
-def within_ranges(
-    pose: StandingPose, model: pin.Model, copies: Sequence[Mimic]
-) -> tuple[StandingPose, list[str]]:
-    """The pose with joints that stand outside their range at its nearer end, and a note on them."""
-    limits, joints, moved = JointLimits.of(model), dict(pose.joints), []
-    left_out = {m.joint for m in copies} - {*joints}
+    Mimic joints that it does not name stand where their primaries put them.
+    """
+    limits, inside, moved = JointLimits.of(model), dict(pose), []
+    unnamed = [m for m in copies if m.joint not in pose]
     for name, joint in simple_joints(model).items():
-        at = float(np.atleast_1d(joints.get(name, 0.0))[0])
-        inside = float(np.clip(at, limits.lower[joint.idx_v], limits.upper[joint.idx_v]))
-        if inside != at and name not in left_out:
-            joints[name] = inside
-            moved.append(f"{name} from {at:.4g} to {inside:.4g}")
+        at = float(np.atleast_1d(pose.get(name, 0.0))[0])
+        end = float(np.clip(at, limits.lower[joint.idx_v], limits.upper[joint.idx_v]))
+        if end != at and name not in [m.joint for m in unnamed]:
+            inside[name] = end
+            moved.append(f"{name} from {at:.4g} to {end:.4g}")
+    for m in unnamed:
+        primary = float(np.atleast_1d(inside.get(m.primary, 0.0))[0])
+        inside[m.joint] = m.multiplier * primary + m.offset
     note = f"standing pose outside the range of joints, moved into it: {', '.join(moved)}"
-    return StandingPose(joints, pose.base), [note] if moved else []
+    return inside, [note] if moved else []
 
 
 def load_robot(
@@ -160,43 +151,34 @@ def assemble(
     given = settings.base if "base" in settings.model_fields_set else None
     base = base or given or described.base or settings.base
     srdf = Srdf(files.srdf) if files.srdf else None
-    pose = standing_pose(files, srdf, described)
-    moving, told = _moving_joints(files, described, pose, joints)
+    pose, root = standing_pose(files, srdf, described)
+    standing = standing_configuration(described.model, pose, root)
+    moving, told = _moving_joints(files, described, standing, joints)
     notes = told + notes
-    copies, told = _copies(described, moving) if limits else ([], [])
-    notes += told
+    copies = list[Mimic]()
     if limits:
+        copies, told = _copies(described, moving)
         pose, outside = within_ranges(pose, described.model, copies)
-        notes += outside
-    pose = with_copies(pose, copies)
+        notes += told + outside
     locked = [name for name in described.hinges if name not in moving]
-    body = build_model(described, base, locked, pose.joints, pose.base)
-    model = body.model
+    body = build_model(described, base, locked, pose, root)
+    model, standing, fixed = body.model, body.standing, base == "fixed"
     if srdf:
         srdf.add_rotors(model)
-        if strangers := srdf.strangers(files.posture, described.model):
-            notes.append(f"joints of the SRDF that the URDF lacks or fixes: {', '.join(strangers)}")
     _add_armature(model, files, moving)
     _refuse_singular(body, str(described.path))
+    missing = described.missing_collisions
     points, why = choose_contact_points(
-        files,
-        contacts,
-        body,
-        described.missing_collisions,
-        fixed=base == "fixed",
-        count=contact_points,
+        files, contacts, body, missing, fixed=fixed, count=contact_points
     )
     notes.append(why)
-    standing = body.standing
-    if base == described.base == "fixed":
+    if fixed and described.base == "fixed":
         notes.append('base fixed, as in its description; base = "free-flyer" lets it move')
-    if not files.settings_file and base != "fixed" and len(points):
+    if not files.settings_file and not fixed and len(points):
         lowest = points.bottoms(model, standing).min()
-        place = pin.SE3(pose.base.rotation, pose.base.translation - [0.0, 0.0, lowest])
-        standing, height = standing_configuration(model, pose.joints, place), place.translation[2]
+        place = pin.SE3(root.rotation, root.translation - [0.0, 0.0, lowest])
+        standing, height = standing_configuration(model, pose, place), place.translation[2]
         notes.append(f"base put at {height:.4g} m, where its lowest contact point touches z = 0")
-    if empty := JointLimits.empty(model):
-        notes.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
     motors = moving if described.motors is None else described.motors
     idle = {m.joint for m in copies} | (srdf.passive if srdf else set())
     driven = [] if settings.passive else [n for n in motors if n in moving and n not in idle]
@@ -204,8 +186,15 @@ def assemble(
     motored = [model.joints[model.getJointId(name)] for name in driven]
     gaits = settings.build_gaits(files.settings_file)
     still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
-    if still:
-        notes.append(f"gaits of joints that are locked, left out: {', '.join(still)}")
+    for what, names in (
+        ("a range or effort of 0 is taken as none given", JointLimits.empty(model)),
+        ("gaits of joints that are locked, left out", still),
+        (
+            "joints of the SRDF that the URDF lacks or fixes",
+            srdf.strangers(files.posture, described.model) if srdf else [],
+        ),
+    ):
+        notes += [f"{what}: {', '.join(names)}"] if names else []
     return Robot(
         name=files.name or described.name,
         model=model,
@@ -230,7 +219,7 @@ def assemble(
 def _moving_joints(
     files: RobotFiles,
     described: Description,
-    pose: StandingPose,
+    standing: np.ndarray,
     joints: str | Sequence[str] | None,
 ) -> tuple[list[str], list[str]]:
     """Names of the joints that move, and notes on those that do not."""
@@ -249,7 +238,6 @@ def _moving_joints(
                 file=file,
                 element=f"joint '{name}'",
             )
-    standing = standing_configuration(described.model, pose.joints, pose.base)
     idle = [name for name in idle_joints(described.model, standing) if name in wanted]
     if idle and not (files.lock_idle and joints is None):
         raise RobotError(

@@ -234,25 +234,22 @@ def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
     """Geometry in its own frame; None: a plane or a height field."""
     from mujoco import mjtGeom
 
-    x, y, z = m.geom_size[k].tolist()
-    match m.geom_type[k]:
-        case mjtGeom.mjGEOM_SPHERE:
-            return coal.Sphere(x)
-        case mjtGeom.mjGEOM_CAPSULE:
-            return coal.Capsule(x, 2.0 * y)
-        case mjtGeom.mjGEOM_CYLINDER:
-            return coal.Cylinder(x, 2.0 * y)
-        case mjtGeom.mjGEOM_BOX:
-            return coal.Box(2.0 * x, 2.0 * y, 2.0 * z)
-        case mjtGeom.mjGEOM_ELLIPSOID:
-            return coal.Ellipsoid(x, y, z)
-        case mjtGeom.mjGEOM_MESH | mjtGeom.mjGEOM_SDF:
-            mesh = m.mesh(int(m.geom_dataid[k])).id
-            first, begin = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
-            vertices = m.mesh_vert[first : first + int(m.mesh_vertnum[mesh])]
-            faces = m.mesh_face[begin : begin + int(m.mesh_facenum[mesh])]
-            return triangle_geometry(np.array(vertices, dtype=float), faces)
-    return None
+    size, kind = m.geom_size[k], mjtGeom(m.geom_type[k])
+    if kind in (mjtGeom.mjGEOM_MESH, mjtGeom.mjGEOM_SDF):
+        mesh = m.mesh(int(m.geom_dataid[k])).id
+        first, begin = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
+        vertices = m.mesh_vert[first : first + int(m.mesh_vertnum[mesh])]
+        faces = m.mesh_face[begin : begin + int(m.mesh_facenum[mesh])]
+        return triangle_geometry(np.array(vertices, dtype=float), faces)
+    primitives = {
+        mjtGeom.mjGEOM_SPHERE: (coal.Sphere, size[:1]),
+        mjtGeom.mjGEOM_CAPSULE: (coal.Capsule, size[:2] * [1.0, 2.0]),
+        mjtGeom.mjGEOM_CYLINDER: (coal.Cylinder, size[:2] * [1.0, 2.0]),
+        mjtGeom.mjGEOM_BOX: (coal.Box, size * 2.0),
+        mjtGeom.mjGEOM_ELLIPSOID: (coal.Ellipsoid, size),
+    }
+    make, sizes = primitives.get(kind, (None, size))
+    return make(*sizes.tolist()) if make else None
 
 
 def _placement(position: np.ndarray, turn: np.ndarray) -> pin.SE3:
