@@ -12,7 +12,8 @@ import numpy as np
 
 from nmdp_pin._files.input_file import open_input
 from nmdp_pin._robot.joint_limits import Mimic
-from nmdp_pin._robot.mjcf_model import BALL, SLIDE, MjcfModel, motors_of
+from nmdp_pin._robot.mjcf_model import BALL, MjcfModel
+from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
 from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin.errors import MissingExtra, RobotError
 
@@ -72,7 +73,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
     _refuse(m, str(path))
     try:
         tree = MjcfModel(m)
-        motors = motors_of(m, tree.joints)
+        motors = Motors(m, tree.joints)
         tree.set_bounds(motors)
     except ValueError as error:
         raise RobotError(f"pinocchio cannot read it: {error}", file=str(path)) from error

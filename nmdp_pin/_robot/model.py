@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._robot.joint_limits import Mimic
+from nmdp_pin._robot.joint_limits import Mimic, named_joints
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.settings import Base
 
@@ -184,8 +184,8 @@ def standing_configuration(
 def base_velocities(model: pin.Model, driven: np.ndarray) -> np.ndarray:
     """Velocity indices of the floating bases of robots and of free bodies, shape (n,)."""
     found: list[int] = []
-    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
-        if joint.nv == 6 or str(name).split("/")[-1] in (*FREE_JOINTS, *PLANAR_JOINTS):
+    for name, joint in named_joints(model):
+        if joint.nv == 6 or name.split("/")[-1] in (*FREE_JOINTS, *PLANAR_JOINTS):
             found += range(joint.idx_v, joint.idx_v + joint.nv)
     return np.array([v for v in found if v not in driven], dtype=int)
 

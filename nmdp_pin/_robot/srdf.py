@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot.joint_limits import named_joints
 from nmdp_pin._robot.model import append_model
 
 _ROOT = "root_joint"  # the name that SRDF files have for a floating base
@@ -51,9 +52,9 @@ class Srdf:
             return {}, None
         q = pin.normalize(posed, posed.referenceConfigurations[name])
         found = {
-            str(name): q[joint.idx_q : joint.idx_q + joint.nq].copy()
-            for name, joint in zip(posed.names, posed.joints, strict=True)
-            if model.existJointName(name) and joint.nq
+            name: q[joint.idx_q : joint.idx_q + joint.nq].copy()
+            for name, joint in named_joints(posed)
+            if model.existJointName(name)
         }
         return found, pin.XYZQUATToSE3(q[:7]) if free else None
 

@@ -82,33 +82,30 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
 
 def read_urdf(path: Path) -> ET.Element:
     """The `<robot>` element of a URDF."""
-    file = str(path)
     data = read_input(path, "robot description", largest=_LARGEST, error=RobotError)
     try:
         root = ET.fromstring(data)
-    except ET.ParseError as error:
-        line, column = error.position
-        what, place = str(error).split(":")[0], f"line {line}, column {column + 1}"
-        raise RobotError(f"is not valid XML: {what}", file=file, element=place) from error
-    except (LookupError, ValueError) as error:
-        raise RobotError(f"is not valid XML: {error}", file=file) from error
-    if root.tag != "robot":
-        raise RobotError(
-            f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
-            "name ends in .xml or .mjcf; SDF must be converted to URDF first",
-            file=file,
-        )
-    if root.find("/".join("*" * _DEPTH)) is not None:
-        raise RobotError(f"nests more than {_DEPTH} elements; a robot never does", file=file)
-    if any("xacro" in str(element.tag) for element in root.iter()):
-        raise RobotError("is a xacro file; run xacro on it first", file=file)
-    moving = [joint for joint in root.iterfind("joint") if joint.get("type") != "fixed"]
-    for count, most, what in (
-        (len(root.findall("link")), MAX_LINKS, "links"),
-        (len(moving), MAX_MOVING, "joints that move"),
-    ):
-        if count > most:
-            raise RobotError(f"has {count} {what}; at most {most} are read", file=file)
+    except (ET.ParseError, LookupError, ValueError) as error:
+        what = f"is not valid XML: {str(error).partition(':')[0]}"
+        line, column = getattr(error, "position", (0, 0))
+        place = f"line {line}, column {column + 1}" if line else ""
+        raise RobotError(what, file=str(path), element=place) from error
+    links, moving = root.findall("link"), root.findall("joint")
+    moving = [joint for joint in moving if joint.get("type") != "fixed"]
+    faults = {
+        f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
+        "name ends in .xml or .mjcf; SDF must be converted to URDF first": root.tag != "robot",
+        f"nests more than {_DEPTH} elements; a robot never does": root.find("/".join("*" * _DEPTH)),
+        "is a xacro file; run xacro on it first": any(
+            "xacro" in str(element.tag) for element in root.iter()
+        ),
+        f"has {len(links)} links; at most {MAX_LINKS} are read": len(links) > MAX_LINKS,
+        f"has {len(moving)} joints that move; at most {MAX_MOVING} are read": len(moving)
+        > MAX_MOVING,
+    }
+    for fault, there in faults.items():
+        if there not in (None, False):
+            raise RobotError(fault, file=str(path))
     root.set("name", root.get("name") or path.stem)
     return root
 

@@ -13,7 +13,8 @@ from nmdp_pin import load_robot
 from nmdp_pin._control import StablePD
 from nmdp_pin._robot import check_robot, free_body, together
 from nmdp_pin._robot.mjcf import _refuse
-from nmdp_pin._robot.mjcf_model import MjcfModel, motors_of
+from nmdp_pin._robot.mjcf_model import MjcfModel
+from nmdp_pin._robot.mjcf_motors import Motors
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import MissingExtra, RobotError
@@ -285,7 +286,7 @@ def test_bounds_of_joints_behind_a_floating_base():
     text = ONE_LEG.replace('armature="0.2"', 'armature="0.2" damping="0.7"')
     m = mujoco.MjModel.from_xml_string(text)
     read = MjcfModel(m)
-    read.set_bounds(motors_of(m, read.joints))
+    read.set_bounds(Motors(m, read.joints))
     np.testing.assert_array_equal(read.model.armature, [0.2, 0.2])
     np.testing.assert_array_equal(read.model.damping, [0.7, 0.7])
     np.testing.assert_array_equal(read.model.upperDryFrictionLimit, [0.0, 0.3])
