@@ -11,12 +11,10 @@ from nmdp_pin._robot.catalog import RobotFiles
 from nmdp_pin._robot.contact_geometry import (
     MAX_POINTS,
     MOST_POINTS,
-    LinkSpheres,
+    LinkPoints,
     hold_out,
     moving_links,
-    points_of_shapes,
     points_on_foot,
-    points_on_link,
     touching_links,
 )
 from nmdp_pin._robot.contact_points import ContactPoints, link_frame, place_points
@@ -77,56 +75,52 @@ def choose_contact_points(
     Those that are requested, else those of the robot.toml, else "all"; with `count`, so many that
     are spread over the collision geometry of all links, or of those in `contacts`.
     """
-    model, file, spheres = body.model, str(files.urdf), LinkSpheres(body)
+    model, file, on = body.model, str(files.urdf), LinkPoints(body)
     if count is not None:
-        named = touching_links(spheres, fixed=fixed) if contacts == "feet" else contacts
+        named = touching_links(on, fixed=fixed) if contacts == "feet" else contacts
         named = None if isinstance(named, str) else named
         return _spread_points(named, body, missing, file, count)
     if contacts is not None and not isinstance(contacts, str):
-        points = [p for contact in contacts for p in _requested(contact, spheres, missing, file)]
+        points = list[ContactPoint]()
+        for contact in contacts:
+            if isinstance(contact, str):
+                _refuse_missing(missing, {contact}, file)
+                link_frame(model, contact, file, "contacts")
+            points += on.of(contact) if isinstance(contact, str) else [contact]
         return place_points(model, points, file), f"contact points ({len(points)}) as asked for"
     if files.settings.contact is not None:
         feet, source = list(files.settings.contact), files.settings_file
         why = f"contact points ({len(feet)}) from {source}"
         whole = contacts == "all"
     else:
-        feet, why = _feet(spheres, missing, file, fixed=fixed)
+        feet, why = _feet(on, missing, file, fixed=fixed)
         source, whole = file, contacts != "feet"
-    others = _on_other_links(spheres, feet) if whole else []
-    if not feet and not others:
-        return place_points(model, [], file), (
-            "no contact points: it has no collision geometry; give contacts to let it touch"
-        )
+    bare = [link for link in moving_links(body) if link not in {point.link for point in feet}]
+    left = max(MOST_POINTS - len(feet), 0)
+    found = [group for link in bare if whole for group in on.of_shapes(link)]
+    others = hold_out(found, left, left)
     if others:
         why += f"; further ones ({len(others)}) on all other links that move"
+    if not feet and not others:
+        why = "no contact points: it has no collision geometry; give contacts to let it touch"
     return place_points(model, feet + others, source), why
 
 
 def _feet(
-    spheres: LinkSpheres, missing: Missing, file: str, *, fixed: bool
+    on: LinkPoints, missing: Missing, file: str, *, fixed: bool
 ) -> tuple[list[ContactPoint], str]:
     """Contact points of the links by which a robot is expected to touch."""
-    model = spheres.body.model
+    model = on.body.model
     ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
     _refuse_missing(missing, ends, file)
-    links = touching_links(spheres, fixed=fixed)
-    each = [points_on_foot(spheres, link) for link in links]
-    found = [point for points in each for point in points]
-    points = hold_out(each, MAX_POINTS)
-    fewer = f", thinned from {len(found)}" if len(points) < len(found) else ""
+    links = touching_links(on, fixed=fixed)
+    each = [points_on_foot(on, link) for link in links]
+    points, found = hold_out(each, MAX_POINTS), sum(map(len, each))
+    fewer = f", thinned from {found}" if len(points) < found else ""
     return points, (
         f"contact points ({len(points)}{fewer}) from the collision geometry of the links at the "
         f"ends of its branches{'' if fixed else ' or lowest'}: {', '.join(links)}"
     )
-
-
-def _on_other_links(spheres: LinkSpheres, feet: Sequence[ContactPoint]) -> list[ContactPoint]:
-    """A few contact points on each link that moves and has none yet."""
-    taken = {point.link for point in feet}
-    links = [link for link in moving_links(spheres.body) if link not in taken]
-    found = [points for link in links for points in points_of_shapes(spheres, link)]
-    left = MOST_POINTS - len(feet)
-    return hold_out(found, left, left)
 
 
 def _spread_points(
@@ -137,39 +131,24 @@ def _spread_points(
     count: int,
 ) -> tuple[ContactPoints, str]:
     """The requested number of points on the collision geometry of links."""
-
-    def refuse(message: str) -> RobotError:
-        return RobotError(message, file=file, element="contact_points")
-
     shaped = moving_links(body)
     _refuse_missing(missing, {link for link, _ in missing} if contacts is None else set(), file)
-    for contact in contacts or ():
-        if not isinstance(contact, str):
-            raise refuse(f"spreads points over links, so contacts must name links, not {contact!r}")
-        _refuse_missing(missing, {contact}, file)
-        if contact not in shaped:
-            known = ", ".join(shaped) or "none"
-            raise refuse(
-                f"link '{contact}' has no collision geometry that moves; those that have: {known}"
-            )
     links = shaped if contacts is None else list(dict.fromkeys(map(str, contacts)))
-    if not links:
-        raise refuse("there is no collision geometry that moves, to spread points over")
+    fault = "" if links else "there is no collision geometry that moves, to spread points over"
+    for contact in contacts or ():
+        _refuse_missing(missing, {str(contact)}, file)
+        if not isinstance(contact, str):
+            fault = f"spreads points over links, so contacts must name links, not {contact!r}"
+        elif contact not in shaped:
+            known = ", ".join(shaped) or "none"
+            fault = f"link '{contact}' has no collision geometry that moves; those that have: "
+            fault += known
+    if fault:
+        raise RobotError(fault, file=file, element="contact_points")
     points = points_on_surfaces(body, links, count)
     return place_points(body.model, points, file), (
         f"contact points ({len(points)}) spread over the collision geometry of {', '.join(links)}"
     )
-
-
-def _requested(
-    contact: str | ContactPoint, spheres: LinkSpheres, missing: Missing, file: str
-) -> list[ContactPoint]:
-    """The points of one entry of `contacts`."""
-    if isinstance(contact, ContactPoint):
-        return [contact]
-    _refuse_missing(missing, {contact}, file)
-    link_frame(spheres.body.model, contact, file, "contacts")
-    return points_on_link(spheres, contact)
 
 
 def _refuse_missing(missing: Missing, links: set[str], file: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._options import Positive, Vector3, checked
-from nmdp_pin._robot.contact_geometry import LinkSpheres, points_on_link
+from nmdp_pin._robot.contact_geometry import LinkPoints
 from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints, place_points
 from nmdp_pin._robot.model import RobotModel, append_model, base_model, standing_configuration
 from nmdp_pin._robot.robot import Robot
@@ -75,7 +75,7 @@ def free_body(
         geometry.addGeometryObject(item)
     body = RobotModel(model, standing_configuration(model, {}, pose), *geometries)
     if contact_points is None:
-        points = points_on_link(LinkSpheres(body), name)
+        points = LinkPoints(body).of(name)
     else:
         points = points_on_surfaces(body, [name], contact_points)
     return Robot(
