@@ -18,16 +18,15 @@ from nmdp_pin.errors import RobotError
 _LARGEST = 5_000_000  # [bytes]
 _DEPTH = 64  # of elements in each other; urdfdom reads five levels
 _SHOWN = 10  # problems in one message
-# Elements that pinocchio needs, and those in them.
-_KEPT: dict[str, tuple[str, ...]] = {
-    "robot": ("link", "joint", "material"),
+# Elements that pinocchio needs, by their place.
+_KEPT = {
+    ".": ("link", "joint", "material"),
     "link": ("inertial", "visual", "collision", EXTENSION),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
-    "inertial": ("origin", "mass", "inertia"),
-    "visual": ("origin", "geometry", "material"),
-    "collision": ("origin", "geometry", "material"),
+    "link/inertial": ("origin", "mass", "inertia"),
+    "link/visual": ("origin", "geometry", "material"),
+    "link/collision": ("origin", "geometry", "material"),
 }
-_PLACES = {"inertial": "link/inertial", "visual": "link/visual", "collision": "link/collision"}
 # Attributes that are no numbers: their blanks count.
 _WORDS = ("name", "filename", "link", "type", "version", "joint")
 
@@ -134,8 +133,8 @@ def _strip(root: ET.Element) -> Counter[str]:
     Returns the numbers of elements and attributes that are left out.
     """
     unread: Counter[str] = Counter()
-    for tag, kept in _KEPT.items():
-        for parent in [root] if tag == "robot" else root.findall(_PLACES.get(tag, tag)):
+    for place, kept in _KEPT.items():
+        for parent in root.findall(place):
             unread.update(f"<{child.tag}>" for child in parent if child.tag not in kept)
             parent[:] = [child for child in parent if child.tag in kept and not _blank(child)]
     for k, visual in enumerate(root.iterfind("link/visual")):
