@@ -351,13 +351,17 @@ def test_fixed_base_keeps_its_height(tmp_path):
     ("toml", "message", "element"),
     [
         ("urdf = ", "not valid TOML", ""),
-        ('urdf = "sample.urdf"\ncolour = 1', "allowed keys: urdf, variants", "colour"),
+        (
+            'urdf = "sample.urdf"\ncolour = 1',
+            "'colour' is not a key of this table. Known: armature, base",
+            "colour",
+        ),
         ('urdf = "sample.urdf"\nbase = "flying"', "'free-flyer', 'planar' or 'fixed'", "base"),
         ('urdf = "../sample.urdf"', "beside the robot.toml", "urdf"),
-        ('urdf = "sample.urdf"\n[[contact]]\nname = "a"', "Field required", "contact.0.link"),
+        ('urdf = "sample.urdf"\n[[contact]]\nname = "a"', "is missing", "contact.0.link"),
         (
             'urdf = "sample.urdf"\n[[contact]]\nname = "a"\nlink = "leg"\nradius = -1.0',
-            "greater than or equal to 0",
+            "must be >= 0, got -1.0",
             "contact.0.radius",
         ),
         (
