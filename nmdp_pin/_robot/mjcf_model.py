@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
-from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin._robot.model import RESERVED
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
 
 FREE, BALL = range(2)  # `mujoco.mjtJoint`
@@ -25,7 +25,7 @@ class MjcfModel:
         # joint and frame of each body, and its placement in the frame of that joint
         self.at: dict[int, tuple[int, int, pin.SE3]] = {0: (0, 0, pin.SE3.Identity())}
         given = [m.joint(j).name for j in range(m.njnt)]
-        self.joints = _unique(given, "joint", ("universe", *FREE_JOINTS, *PLANAR_JOINTS))
+        self.joints = _unique(given, "joint", RESERVED)
         # joints of which the name was taken, and their new names
         self.renamed = {a: b for a, b in zip(given, self.joints, strict=True) if a and a != b}
         self._bodies = _unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))

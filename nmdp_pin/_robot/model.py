@@ -20,6 +20,8 @@ PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
 # The joints of a floating base. Its linear velocity is the world's: in a frame that turns with the
 # base, differences of velocities over a long step would bend the path of whatever spins.
 FREE_JOINTS = ("root_translation", "root_rotation")
+# Names of joints that descriptions must not have.
+RESERVED = ("universe", *FREE_JOINTS, *PLANAR_JOINTS)
 _BODY = "body frame "  # a name that no URDF element has, followed by the frame's index
 # A mass matrix with a smaller ratio of eigenvalues is singular in double precision.
 SINGULAR = 1e-14

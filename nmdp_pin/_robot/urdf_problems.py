@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmdp_pin._robot.model import RESERVED
+
 VERSIONS = ("1.0", "1.1", "1.2")
 # The joints whose limits have a default before the last version.
 LIMITED = ("revolute", "prismatic")
@@ -91,6 +93,8 @@ def _names(root: ET.Element) -> Iterator[Problem]:
             yield Problem(element.tag, 'has no name; give it name="..."')
         elif counts.pop((element.tag, element.get("name", "")), 0) > 1:
             yield Problem(_label(element), "this name is given twice; names must be unique")
+        if element.tag == "joint" and element.get("name") in RESERVED:
+            yield Problem(_label(element), "is called like a joint of a base; give it another name")
 
 
 def _repeated(root: ET.Element) -> Iterator[Problem]:

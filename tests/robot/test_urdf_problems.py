@@ -98,6 +98,14 @@ def test_bounds_that_a_joint_has_not(kind, left):
     )
 
 
+def test_names_of_joints_that_are_taken():
+    """Those of pinocchio's world and of the joints of a base; links may have them."""
+    for name in ("universe", "root_rotation", "root_x"):
+        ((message, fatal),) = told(TWO, hinge(name, "a", "b"))
+        assert (message, fatal) == ("is called like a joint of a base; give it another name", True)
+        assert told(link(name), link("b"), hinge("j", name, "b")) == []
+
+
 def test_elements_that_are_given_twice():
     """Of which urdfdom reads the first alone."""
     again = HINGE.replace("</joint>", '<limit effort="1" velocity="1"/></joint>')
