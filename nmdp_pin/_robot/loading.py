@@ -186,9 +186,11 @@ def assemble(
     motored = [model.joints[model.getJointId(name)] for name in driven]
     gaits = settings.build_gaits(files.settings_file)
     still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
+    unused = [str(folder) for folder in files.package_dirs if files.urdf.suffix in MJCF]
     for what, names in (
         ("a range or effort of 0 is taken as none given", JointLimits.empty(model)),
         ("gaits of joints that are locked, left out", still),
+        ("package_dirs, of which MJCF files know nothing", unused),
         (
             "joints of the SRDF that the URDF lacks or fixes",
             srdf.strangers(files.posture, described.model) if srdf else [],

@@ -182,7 +182,9 @@ def test_what_is_read(tmp_path):
     np.testing.assert_allclose(bot.limits.friction[6:], [0.0, 0.3])
     assert any("<geom> of the world left out" in text for text in bot.warnings)
     assert bot.lowest_point == pytest.approx(0.0, abs=SAME)
-    assert load_robot(tmp_path / "leg.xml", base="fixed").model.nv == 2
+    other = load_robot(tmp_path / "leg.xml", base="fixed", package_dirs=["meshes"])
+    assert other.model.nv == 2
+    assert "package_dirs, of which MJCF files know nothing: meshes" in other.notes
 
 
 @pytest.mark.parametrize("base", ["free-flyer", "planar", "fixed"])
