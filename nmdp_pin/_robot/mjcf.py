@@ -14,7 +14,7 @@ from nmdp_pin._files.input_file import open_input
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.mjcf_model import BALL, MjcfModel
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
-from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin._robot.model import LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin.errors import MissingExtra, RobotError
 
 _LARGEST = 5_000_000  # [bytes] of a file
@@ -40,7 +40,6 @@ _READ = (
     *("actuator_gear", "actuator_gainprm", "actuator_biasprm", "actuator_forcerange"),
     *("actuator_ctrlrange", "eq_data", "qpos0", "key_qpos", "jnt_", "site_", "geom_", "body_"),
 )
-_LARGEST_NUMBER = 1e10  # MuJoCo stops a simulation at such numbers
 _SHOWN = 3  # the first groups of geometry, which MuJoCo's viewer shows
 # Options that change the motion, and their MJCF elements where the names differ.
 _CONTACT = (
@@ -141,7 +140,7 @@ def _refuse(m: Any, file: str) -> None:
         raise RobotError("has no <body> in its <worldbody>", file=file)
     for key in (key for part in _READ for key in dir(m) if key.startswith(part)):
         numbers = np.asarray(getattr(m, key), dtype=float)
-        largest = np.finfo(float).max if "range" in key else _LARGEST_NUMBER
+        largest = np.finfo(float).max if "range" in key else LARGEST_NUMBER
         if not (np.abs(numbers) <= largest).all():
             raise RobotError(f"must hold numbers of at most {largest:.3g}", file=file, element=key)
         if key.endswith(("armature", "damping", "frictionloss")) and (numbers < 0.0).any():

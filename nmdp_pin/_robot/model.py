@@ -20,6 +20,7 @@ PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
 # The joints of a floating base. Its linear velocity is the world's: in a frame that turns with the
 # base, differences of velocities over a long step would bend the path of whatever spins.
 FREE_JOINTS = ("root_translation", "root_rotation")
+LARGEST_NUMBER = 1e10  # in descriptions; MuJoCo stops a simulation at such numbers
 # Names of joints that descriptions must not have.
 RESERVED = ("universe", *FREE_JOINTS, *PLANAR_JOINTS)
 _BODY = "body frame "  # a name that no URDF element has, followed by the frame's index
@@ -76,9 +77,10 @@ def build_model(
     geometries = [g for g in (described.visual, described.collision) if g is not None]
     lock = [model.getJointId(name) for name in locked]
     if lock:
-        model, geometries = pin.buildReducedModel(
-            model, geometries, lock, standing_configuration(model, pose, base_pose)
-        )
+        q, model = standing_configuration(model, pose, base_pose), pin.Model(model)
+        names = _hide_links(model)
+        model, geometries = pin.buildReducedModel(model, geometries, lock, q)
+        _show_links(model, names)
     if base != "fixed" or not base_pose.isIdentity():
         name, gravity = model.name, model.gravity
         holder, place = base_model(base, base_pose)
@@ -142,19 +144,31 @@ def append_model(
 ) -> tuple[pin.Model, list[pin.GeometryModel]]:
     """Put a model on a frame of another one, with their geometries; names may repeat."""
     first, second = pin.Model(first), pin.Model(second)
-    names: dict[str, str] = {}
-    # pinocchio finds the frame of a joint by name alone, and many URDFs name a link like a joint.
-    for frame in (*list(first.frames)[1:], *list(second.frames)[1:]):
-        if frame.type == pin.FrameType.BODY:
-            names[f"{_BODY}{len(names)}"] = frame.name
-            frame.name = f"{_BODY}{len(names) - 1}"
+    names = _hide_links(first, second)
     moved = [pin.appendModel(first, second, a, b, carrier, place)[1] for a, b in geometries]
     whole = pin.appendModel(first, second, carrier, place)
     # pinocchio 4.1 forgets the armature of both
     whole.armature[:] = np.concatenate([first.armature, second.armature])
-    for frame in whole.frames:
-        frame.name = names.get(frame.name, frame.name)
+    _show_links(whole, names)
     return whole, moved
+
+
+def _hide_links(*models: pin.Model) -> dict[str, str]:
+    """Give links other names, in place, and return theirs by the other ones.
+
+    Pinocchio finds the frame of a joint by name alone, and many URDFs name a link like a joint.
+    """
+    names: dict[str, str] = {}
+    for frame in (frame for model in models for frame in list(model.frames)[1:]):
+        if frame.type == pin.FrameType.BODY:
+            names[f"{_BODY}{len(names)}"] = frame.name
+            frame.name = f"{_BODY}{len(names) - 1}"
+    return names
+
+
+def _show_links(model: pin.Model, names: Mapping[str, str]) -> None:
+    for frame in model.frames:
+        frame.name = names.get(frame.name, frame.name)
 
 
 def _in_plane(base_pose: pin.SE3) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._robot.model import RESERVED
+from nmdp_pin._robot.model import LARGEST_NUMBER, RESERVED
 
 VERSIONS = ("1.0", "1.1", "1.2")
 # The joints whose limits have a default before the last version.
@@ -119,6 +119,9 @@ def _numbers(root: ET.Element) -> Iterator[Problem]:
                 if len(values) != count or not all(map(math.isfinite, values)):
                     plural = "s" if count > 1 else ""
                     yield Problem(_label(owner), f"{what} must hold {count} finite number{plural}")
+                elif element.tag != "limit" and max(map(abs, values)) > LARGEST_NUMBER:
+                    limit = f"must hold numbers of at most {LARGEST_NUMBER:g}"
+                    yield Problem(_label(owner), f"{what} {limit}")
                 elif element.tag in _SIZED and min(values) <= 0.0:
                     yield Problem(_label(owner), f"{what} must be positive")
                 elif key in _NOT_NEGATIVE and values[0] < 0.0:

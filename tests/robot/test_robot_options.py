@@ -115,6 +115,22 @@ def test_contacts_by_tuple_record_and_name(tmp_path):
     assert len(load_robot(write(tmp_path, HOPPER), contacts=[]).contact_points) == 0
 
 
+def test_joints_that_are_called_like_links(tmp_path):
+    """They may be locked; the links keep their names and their points."""
+    text = robot(
+        link("body"),
+        link("leg", shapes=FOOT),
+        link("toe", shapes=FOOT),
+        hinge("leg", "body", "leg"),
+        hinge("toe", "leg", "toe"),
+    )
+    path = write(tmp_path, text)
+    whole, loaded = load_robot(path), load_robot(path, joints=["leg"])
+    assert list(loaded.model.names)[3:] == ["leg"]
+    assert sorted(loaded.contact_points.names) == sorted(whole.contact_points.names)
+    assert loaded.mass == whole.mass
+
+
 SHAPES = {
     "sphere": ('<sphere radius="0.1"/>', 1, 0.1, 0.1),
     "box": ('<box size="0.2 0.4 0.6"/>', 8, 0.0, 0.3),

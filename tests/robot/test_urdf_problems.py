@@ -55,6 +55,14 @@ def test_single_numbers():
             assert len(told(TWO, dynamics)) == count
 
 
+def test_large_numbers():
+    """They overflow in a mass matrix; limits may have any."""
+    assert told(link("a").replace('value="1.0"', 'value="1e10"')) == []
+    ((message, fatal),) = told(link("a").replace('value="1.0"', 'value="1.1e10"'))
+    assert (message, fatal) == ('<mass value="1.1e10"> must hold numbers of at most 1e+10', True)
+    assert told(TWO, HINGE.replace('effort="10"', 'effort="1e300"')) == []
+
+
 def test_extensions_are_not_read():
     """Elements of other programs in a link may hold what they like."""
     assert told('<link name="a"><collision_checking><box/></collision_checking></link>') == []
