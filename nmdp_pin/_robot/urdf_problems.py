@@ -33,6 +33,7 @@ NUMBERS: dict[str, dict[str, int]] = {
     "color": {"rgba": 4},
 }
 _SIZED = ("box", "sphere", "cylinder", "capsule")
+_THINNEST = 1e-12  # [m]
 # Elements that need all of these attributes.
 _WHOLE = ("mass", "inertia", *_SIZED)
 EXTENSION = "collision_checking"  # names shapes otherwise
@@ -122,8 +123,8 @@ def _numbers(root: ET.Element) -> Iterator[Problem]:
                 elif element.tag != "limit" and max(map(abs, values)) > LARGEST_NUMBER:
                     limit = f"must hold numbers of at most {LARGEST_NUMBER:g}"
                     yield Problem(_label(owner), f"{what} {limit}")
-                elif element.tag in _SIZED and min(values) <= 0.0:
-                    yield Problem(_label(owner), f"{what} must be positive")
+                elif element.tag in _SIZED and min(values) < _THINNEST:
+                    yield Problem(_label(owner), f"{what} must be at least {_THINNEST:g}")
                 elif key in _NOT_NEGATIVE and values[0] < 0.0:
                     yield Problem(_label(owner), f"{what} must not be negative")
 
@@ -143,7 +144,7 @@ def _joint(joint: ET.Element, moving: set[str]) -> Iterator[Problem]:
         what = 'a limit is missing; give <limit lower upper effort="..." velocity="..."/>'
         yield Problem(name, what)
     lower, upper = (sum(_values(limit, key)) for key in ("lower", "upper"))
-    if kind in LIMITED and lower > upper:
+    if lower > upper and (kind in LIMITED or joint.find("limit[@lower][@upper]") is not None):
         yield Problem(name, f"its lower limit {lower:g} is above the upper one, {upper:g}")
     if kind == "planar" and any((axis or [1.0, 0.0, 0.0])[:2]):
         what = "moves along x and y of its frame, whatever its axis; turn the frame by <origin rpy>"

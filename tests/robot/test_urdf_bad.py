@@ -120,7 +120,7 @@ BROKEN = {
     ),
     "flat box": (
         robot(link("a", shapes=shape("collision", '<box size="1 0 1"/>'))),
-        "must be positive",
+        "must be at least 1e-12",
         "link 'a'",
     ),
     "version": (robot(link("a")).replace("<robot", '<robot version="9"'), "version", "robot"),

@@ -28,8 +28,9 @@ def test_boxes(good):
     """Three positive numbers."""
     assert with_shape(f"<box {good}/>") == []
     for bad, what in (
-        ("1 0 1", "must be positive"),
-        ("-1 1 1", "must be positive"),
+        ("1 0 1", "must be at least 1e-12"),
+        ("9e-13 1 1", "must be at least 1e-12"),
+        ("-1 1 1", "must be at least 1e-12"),
         ("1 1", "must hold 3 finite numbers"),
         ("1 1 1 1", "must hold 3 finite numbers"),
         ("1 1 1_0", "must hold 3 finite numbers"),
@@ -89,6 +90,8 @@ def test_limits():
         return ET.tostring(element, encoding="unicode")
 
     assert told(TWO, joint(**bounds)) == []
+    free = joint(0.6, 0.5).replace("revolute", "fixed")
+    assert told(TWO, free)[0][0] == "its lower limit 0.6 is above the upper one, 0.5"
     assert told(TWO, joint(0.6, 0.5)) == [("its lower limit 0.6 is above the upper one, 0.5", True)]
 
 
