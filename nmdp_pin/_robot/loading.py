@@ -1,6 +1,7 @@
 """The steps from the files of a robot to the robot, each checked before the next."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -210,7 +211,7 @@ def assemble(
         limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
         kp=kp,
         kd=kd,
-        disabled=srdf.disabled(model, body.collision) if srdf else frozenset(),
+        disabled=_disabled(body, srdf.apart if srdf else described.apart),
         notes=tuple(notes),
         warnings=described.warnings,
         missing_visuals=described.missing_visuals,
@@ -294,3 +295,16 @@ def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) ->
         if model.existJointName(name):
             joint = model.joints[model.getJointId(name)]
             model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
+
+
+def _disabled(body: RobotModel, apart: frozenset[frozenset[str]]) -> frozenset[tuple[int, int]]:
+    """Pairs of joints that carry geometry of links that never touch alone."""
+    links: dict[int, set[str]] = {}
+    for item in body.collision.geometryObjects:
+        name = str(body.model.frames[item.parentFrame].name)
+        links.setdefault(int(item.parentJoint), set()).add(name)
+    return frozenset(
+        (a, b)
+        for a, b in itertools.combinations(sorted(links), 2)
+        if apart and all({x, y} in apart for x in links[a] for y in links[b])
+    )

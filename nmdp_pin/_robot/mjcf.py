@@ -102,6 +102,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         root=root,
         mimics=mimics,
         posture=posture,
+        apart=tree.apart(),
         kp=kp,
         kd=kd,
         warnings=(*said, *motors.left_out, *others, *_left_out(m, tree, touching)),
@@ -224,9 +225,9 @@ def _options(m: Any, touching: np.ndarray) -> list[str]:
     found = [
         key for key, rows, value in given if not np.isclose(getattr(m, key)[rows], value).all()
     ]
-    masks = np.array([m.geom_contype, m.geom_conaffinity])[:, touching]
-    own, others = np.unique(masks, axis=1)
-    meets = own[:, None] & others
-    found += [] if (meets | meets.T).all() else ["contype", "conaffinity"]
+    still = m.body_weldid[m.geom_bodyid] == 0
+    types, affinities = m.geom_contype[:, None], m.geom_conaffinity
+    ground = (types & affinities | (types & affinities).T)[still & touching][:, ~still & touching]
+    found += ["contype and conaffinity against the ground"] if (ground == 0).any() else []
     found += ["<option> o_..."] if m.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE else []
-    return found + [f"<{key}>" for key in ("pair", "exclude") if getattr(m, f"n{key}")]
+    return found + (["<pair>"] if m.npair else [])

@@ -80,6 +80,18 @@ class MjcfModel:
                 found[str(turned)] = _turn(qpos[k + 3 : k + 7]).coeffs()
         return found, root
 
+    def apart(self) -> frozenset[frozenset[str]]:
+        """Pairs of bodies that never touch: by their masks, or since they are excluded."""
+        m, types = self._m, self._m.body_contype[:, None]
+        meets = types & m.body_conaffinity
+        meets |= meets.T
+        first, second = np.divmod(m.exclude_signature, 1 << 16)
+        meets[[*first, *second], [*second, *first]] = 0
+        first, second = m.geom_bodyid[m.pair_geom1], m.geom_bodyid[m.pair_geom2]
+        meets[[*first, *second], [*second, *first]] = 1
+        names = self._bodies
+        return frozenset(frozenset({names[a], names[b]}) for a, b in np.argwhere(meets == 0))
+
     def geometry(self, wanted: np.ndarray) -> pin.GeometryModel:
         """Geometry of the bodies that is wanted, (ngeom,), without planes and height fields."""
         m, shapes = self._m, pin.GeometryModel()

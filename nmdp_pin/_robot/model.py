@@ -43,6 +43,7 @@ class Description:
     root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # of the root link; never written to
     mimics: tuple[Mimic, ...] = ()
     posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)  # 0 where absent
+    apart: frozenset[frozenset[str]] = frozenset()  # pairs of links that never touch
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

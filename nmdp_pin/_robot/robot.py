@@ -38,7 +38,7 @@ class Robot:
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
             joints, by the index of the joint.
         disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
-            says.
+            or MJCF file says.
         notes: choices made while loading, one sentence each.
         warnings: oddities of the description that stop no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.

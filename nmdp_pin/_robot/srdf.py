@@ -63,18 +63,8 @@ class Srdf:
         if self._root.find("rotor_params") is not None:
             pin.loadRotorParameters(model, self._path, False)
 
-    def disabled(
-        self, model: pin.Model, collision: pin.GeometryModel
-    ) -> frozenset[tuple[int, int]]:
-        """Pairs of joints between whose bodies all collisions are disabled."""
-        geometry = pin.GeometryModel(collision)
-        geometry.addAllCollisionPairs()
-        joints = [int(item.parentJoint) for item in geometry.geometryObjects]
-
-        def pairs() -> set[tuple[int, int]]:
-            ends = [(joints[pair.first], joints[pair.second]) for pair in geometry.collisionPairs]
-            return {(min(pair), max(pair)) for pair in ends}
-
-        before = pairs()
-        pin.removeCollisionPairs(model, geometry, self._path, False)
-        return frozenset(before - pairs())
+    @property
+    def apart(self) -> frozenset[frozenset[str]]:
+        """Pairs of links between which collisions are disabled."""
+        pairs = self._root.iterfind("disable_collisions")
+        return frozenset(frozenset({p.get("link1", ""), p.get("link2", "")}) for p in pairs)

@@ -11,7 +11,7 @@ from urdf_samples import write
 
 from nmdp_pin import load_robot
 from nmdp_pin._control import StablePD
-from nmdp_pin._robot import check_robot, free_body, together
+from nmdp_pin._robot import check_robot, free_body, together, touching
 from nmdp_pin._robot.mjcf import _refuse
 from nmdp_pin._robot.mjcf_model import MjcfModel
 from nmdp_pin._robot.mjcf_motors import Motors
@@ -197,6 +197,38 @@ def test_gravity_of_the_file(base, tmp_path):
     off = '<option><flag gravity="disable"/></option><default>'
     path = write(tmp_path, ONE_LEG.replace("<default>", off), "leg.xml")
     assert not load_robot(path, base=base).model.gravity.linear.any()
+
+
+CHAIN = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="a"><freejoint/>
+<geom size="0.1" {a}/><body name="b" pos="1 0 0"><joint/><geom size="0.1" {b}/>
+<body name="c" pos="1 0 0"><joint/><geom size="0.1" {c}/></body></body></body></worldbody>
+{more}</mujoco>"""
+LONE = 'contype="1" conaffinity="0"'
+
+
+@pytest.mark.usefixtures("compiled_here")
+@pytest.mark.parametrize(
+    ("parts", "count"),
+    [
+        ({}, 1),
+        ({"a": LONE}, 1),
+        ({"a": LONE, "c": LONE}, 0),
+        ({"a": 'contype="0" conaffinity="2"', "c": 'contype="2" conaffinity="0"'}, 1),
+        ({"more": '<contact><exclude body1="c" body2="a"/></contact>'}, 0),
+    ],
+)
+def test_bodies_that_never_touch(parts, count, tmp_path):
+    """By their masks or because they are excluded; MuJoCo has the same contacts."""
+    text = CHAIN.format(**{"a": "", "b": "", "c": "", "more": "", **parts})
+    bot = touching(load_robot(write(tmp_path, text, "chain.xml"), visuals=False))
+    points = bot.contact_points
+    pairs = {frozenset(p) for p in zip(points.joints, points.touches, strict=True)}
+    assert len([pair for pair in pairs if 0 not in pair]) == count
+    m = mujoco.MjModel.from_xml_string(text.replace('size="0.1"', 'size="1.2"'))
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    bodies = [{int(m.geom_bodyid[g]) for g in c.geom} for c in data.contact]
+    assert len([pair for pair in bodies if pair == {1, 3}]) == count
 
 
 def test_robots_with_gravities_of_their_own(tmp_path):
@@ -388,7 +420,7 @@ def test_every_number_that_moves_mujoco_is_read_or_told(monkeypatch):
         ("<motor ", '<motor delay="0.01" nsample="2" ', "delays of: '0'"),
         ('axis="1 0 0"', 'axis="1 0 0" solreflimit="0.05 1"', "left out (jnt_solref)"),
         ('frictionloss="0.3"', 'frictionloss="0.3" solimpfriction="0.5 0.9 0.01"', "(dof_solimp)"),
-        ('mass="1"', 'mass="1" contype="2" conaffinity="4"', "left out (contype, conaffinity)"),
+        ('mass="1"', 'mass="1" contype="2" conaffinity="4"', "(contype and conaffinity against"),
         ("</mujoco>", '<keyframe><key qvel="1 0 0 0 0 0 0 0"/></keyframe></mujoco>', "qvel of the"),
         ("</mujoco>", '<keyframe><key ctrl="1"/></keyframe></mujoco>', "ctrl of the keyframe"),
         ("</default>", '</default><option><flag override="enable"/></option>', "(<option> o_...)"),
