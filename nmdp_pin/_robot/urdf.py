@@ -136,7 +136,9 @@ def _strip(root: ET.Element) -> Counter[str]:
     for place, kept in _KEPT.items():
         for parent in root.findall(place):
             unread.update(f"<{child.tag}>" for child in parent if child.tag not in kept)
-            parent[:] = [child for child in parent if child.tag in kept and not _blank(child)]
+            read = [child for child in parent if child.tag in kept]
+            # a <visual> may name a material of the <robot>
+            parent[:] = [c for c in read if place == "link/visual" or not _blank(c)]
     for k, visual in enumerate(root.iterfind("link/visual")):
         for material in visual.findall("material"):
             if not material.get("name") and _blank(material):

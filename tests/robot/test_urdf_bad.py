@@ -3,6 +3,7 @@
 import copy
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 from urdf_samples import HOPPER, hinge, link, robot, shape, write
 
@@ -258,6 +259,15 @@ def test_extensions_are_left_behind(tmp_path, capfd):
     assert sum(inertia.mass for inertia in robot_loaded.model.inertias) == pytest.approx(2.0)
     assert capfd.readouterr() == ("", "")
     assert "not read: <gazebo> (1), <transmission> (1)" in "\n".join(robot_loaded.notes)
+
+
+def test_materials_are_named_and_looked_up(tmp_path):
+    """A visual has the colour of the material that it names."""
+    red = '<material name="red"><color rgba="1 0 0 1"/></material></robot>'
+    visual = '<visual><geometry><box size="1 1 1"/></geometry><material name="red"/></visual>'
+    text = HOPPER.replace("</robot>", red).replace("</link>", f"{visual}</link>", 1)
+    (item,) = load_robot(write(tmp_path, text)).require_visuals().geometryObjects
+    np.testing.assert_array_equal(item.meshColor, [1.0, 0.0, 0.0, 1.0])
 
 
 def test_parts_that_are_not_read_are_told(tmp_path):
