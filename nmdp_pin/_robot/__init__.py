@@ -10,7 +10,6 @@ from nmdp_pin._robot.catalog import (
     stands_at_zero,
 )
 from nmdp_pin._robot.check import RobotReport, check_robot
-from nmdp_pin._robot.contact_choice import EXTENTS
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.free_body import free_body, together
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic

@@ -13,9 +13,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.body_surfaces import body_name, shaped_joints, surfaces_of
-from nmdp_pin._robot.contact_points import ContactPoints, link_frame
+from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints, link_frame
 from nmdp_pin._robot.robot import Robot
-from nmdp_pin._terrain import Ellipsoid, Shape, Sphere, Terrain
+from nmdp_pin._terrain import Ellipsoid, Sphere, Terrain
 from nmdp_pin._terrain.shape import DEFAULT_FRICTION
 from nmdp_pin.errors import RobotError
 
@@ -75,29 +75,22 @@ def _bodies_of(robot: Robot, pair: Pair, surfaces: set[int]) -> tuple[int, int]:
     if isinstance(pair, str) or len(pair) != 2:
         raise RobotError(f"a pair must be two names of links, got {pair!r}", file=robot.source)
     element = f"pair '{pair[0]}', '{pair[1]}'"
-    a, b = (_joint_of(robot, link, element) for link in pair)
-    if a == b:
-        raise RobotError("both move as one body", file=robot.source, element=element)
-    if 0 in (a, b):
-        raise RobotError(
-            "one of them does not move: make it a shape of the terrain",
-            file=robot.source,
-            element=element,
-        )
+    a, b = (
+        link
+        if isinstance(link, int)
+        else int(link_frame(robot.model, link, robot.source, element).parentJoint)
+        for link in pair
+    )
     carriers = set(robot.contact_points.joints.tolist())
-    if not any(x in carriers and y in surfaces for x, y in ((a, b), (b, a))):
-        raise RobotError(
-            "one needs a contact point (name it in `contacts`), the other collision geometry",
-            file=robot.source,
-            element=element,
-        )
+    touch = any(x in carriers and y in surfaces for x, y in ((a, b), (b, a)))
+    for there, what in (
+        (a == b, "both move as one body"),
+        (0 in (a, b), "one of them does not move: make it a shape of the terrain"),
+        (not touch, "one needs a contact point (`contacts`), the other collision geometry"),
+    ):
+        if there:
+            raise RobotError(what, file=robot.source, element=element)
     return a, b
-
-
-def _joint_of(robot: Robot, link: str | int, element: str) -> int:
-    if isinstance(link, int):
-        return link
-    return int(link_frame(robot.model, link, robot.source, element).parentJoint)
 
 
 def _with_pairs(
@@ -112,31 +105,26 @@ def _with_pairs(
     known = set(zip(points.joints.tolist(), points.touches.tolist(), strict=True))
     rows, touches = [np.arange(len(points))], [points.touches]
     for a, b in pairs:
-        for carrier, touched in ((a, b), (b, a)):
+        for carrier, other in ((a, b), (b, a)):
             own = spheres[carriers == carrier]
-            if touched not in surfaces or (carrier, touched) in known or not len(own):
+            if other not in surfaces or (carrier, other) in known or not len(own):
                 continue
             # what is exact touches the other with its spheres, and that is all of the contact
-            needless = exact[touched] and (not exact[carrier] or (carrier, touched) == (b, a))
+            needless = exact[other] and (not exact[carrier] or (carrier, other) == (b, a))
             if needless and carrier in surfaces:  # but corners and rims on ellipsoids
-                eggs = any(isinstance(shape, Ellipsoid) for shape in surfaces[touched].shapes)
+                eggs = any(isinstance(shape, Ellipsoid) for shape in surfaces[other].shapes)
                 sharp = (points.radii[own] == 0.0) & ~points.semi_axes[own, 2].any(axis=1)
                 own = own[sharp & eggs]
             if len(own):
-                known.add((carrier, touched))
+                known.add((carrier, other))
                 rows.append(own)
-                touches.append(np.full(len(own), touched))
-    index, touched_by = np.concatenate(rows), np.concatenate(touches)
-    names = tuple(
-        points.names[k]
-        if position < len(points)
-        else f"{points.names[k]} on {body_name(robot, int(touched_by[position]))}"
-        for position, k in enumerate(index.tolist())
-    )
-    return ContactPoints(
-        names, points.joints[index], points.positions[index], points.radii[index], touched_by,
-        points.semi_axes[index],
-    )  # fmt: skip
+                touches.append(np.full(len(own), other))
+    index, touched = np.concatenate(rows), np.concatenate(touches)
+    names = list(points.names)
+    for k, body in zip(index[len(points) :], touched[len(points) :], strict=True):
+        names.append(f"{points.names[k]} on {body_name(robot, int(body))}")
+    arrays = {name: getattr(points, name)[index] for name in ARRAYS} | {"touches": touched}
+    return ContactPoints(tuple(names), **arrays)
 
 
 def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:
@@ -175,22 +163,18 @@ def _apart(
     return kept, [note] if left else []
 
 
-def _overlap(first: Shape, at: pin.SE3, second: Shape, there: pin.SE3) -> float:
-    """Overlap of two shapes of moving frames, 0 where they are apart [m]."""
-    poses = [at * first.placement, there * second.placement]
-    transforms = [coal.Transform3s(M.rotation, M.translation) for M in poses]
-    result, request = coal.CollisionResult(), coal.CollisionRequest()
-    geometries = [first.collision_geometry(), second.collision_geometry()]
-    coal.collide(geometries[0], transforms[0], geometries[1], transforms[1], request, result)
-    return max((abs(c.penetration_depth) for c in result.getContacts()), default=0.0)
-
-
 def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b: int) -> float:
     """Overlap of two bodies, by their shapes and by their contact points [m]."""
-    points, deepest = robot.contact_points, -np.inf
-    shapes = [surfaces[k].shapes if k in surfaces else () for k in (a, b)]
-    for first, second in itertools.product(*shapes):
-        deepest = max(deepest, _overlap(first, data.oMi[a], second, data.oMi[b]))
+    points, depths, sides = robot.contact_points, [-np.inf], []
+    for body in (a, b):
+        shapes = surfaces[body].shapes if body in surfaces else ()
+        poses = [data.oMi[body] * shape.placement for shape in shapes]
+        places = [coal.Transform3s(M.rotation, M.translation) for M in poses]
+        sides.append([(s.collision_geometry(), M) for s, M in zip(shapes, places, strict=True)])
+    for one, other in itertools.product(*sides):
+        result = coal.CollisionResult()
+        coal.collide(*one, *other, coal.CollisionRequest(), result)
+        depths += [abs(contact.penetration_depth) for contact in result.getContacts()]
     for carrier, touched in ((a, b), (b, a)):
         still = ~points.semi_axes.any(axis=(1, 2))
         own = (points.joints == carrier) & (points.touches == 0) & still
@@ -198,5 +182,5 @@ def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b
             M = data.oMi[touched].actInv(data.oMi[carrier])
             centres = points.positions[own] @ M.rotation.T + M.translation
             gap = surfaces[touched].query(centres).distance - points.radii[own]
-            deepest = max(deepest, float(-gap.min()))
-    return deepest
+            depths.append(float(-gap.min()))
+    return max(depths)

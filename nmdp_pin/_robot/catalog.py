@@ -41,8 +41,8 @@ class RobotFiles:
     settings: RobotSettings  # of the robot.toml, or the defaults of a foreign robot
     settings_file: str = ""  # the robot.toml; foreign robots have none
     package_dirs: tuple[Path, ...] = ()
-    srdf: Path | None = None  # of reference postures
-    posture: str | None = None  # in the SRDF, the standing one
+    srdf: Path | None = None  # None: neither is given
+    posture: str = ""  # in the SRDF, the standing one
     base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))  # of the root link
     lock_idle: bool = False  # joints without inertia are locked rather than refused
 
@@ -138,7 +138,7 @@ def _from_example(name: str, dirs: tuple[Path, ...]) -> RobotFiles:
         RobotSettings(base="free-flyer" if entry.free_flyer else "fixed", driven=_MOVING.get(name)),
         package_dirs=(*dirs, folder.parent.parent),
         srdf=srdf if entry.srdf_filename else None,
-        posture=entry.ref_posture if entry.srdf_filename else None,
+        posture=entry.ref_posture or "",
         base_rotation=np.array(getattr(entry, "freeflyer_ori", np.eye(3)), dtype=float),
         lock_idle=True,
     )

@@ -9,7 +9,8 @@ import pinocchio as pin
 
 from nmdp_pin._robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
-from nmdp_pin._robot.loading import Options, assemble, describe
+from nmdp_pin._robot.joint_limits import named_joints
+from nmdp_pin._robot.loading import assemble, describe
 from nmdp_pin._robot.model import Description
 from nmdp_pin._robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin._robot.robot import Robot
@@ -123,7 +124,7 @@ def check_robot(
         files = find_robot(source, variant=variant, package_dirs=package_dirs)
         described = describe(files, visuals=False)
         report = _described(report, files, described)
-        robot = assemble(files, described, Options(**options))
+        robot = assemble(files, described, **options)
     except RobotError as error:
         return replace(report, errors=(str(error),))
     model, points = robot.model, robot.contact_points
@@ -155,11 +156,11 @@ def _described(report: RobotReport, files: RobotFiles, described: Description) -
     model, rows = described.model, []
     bounds = model.lowerPositionLimit, model.upperPositionLimit
     loads = model.upperEffortLimit, model.upperVelocityLimit
-    for name, joint in list(zip(model.names, model.joints, strict=True))[1:]:
+    for name, joint in named_joints(model):
         given = [x[joint.idx_q] for x in bounds] if joint.nq == 1 else [float("inf")] * 2
         given += [x[joint.idx_v] for x in loads] if joint.nv == 1 else []
         cells = [f"{x:.6g}" if abs(x) < 1e300 else "" for x in given]
-        rows.append(JointRow(str(name), joint.shortname().removeprefix("JointModel"), *cells))
+        rows.append(JointRow(name, joint.shortname().removeprefix("JointModel"), *cells))
     light = {k for k, inertia in enumerate(model.inertias) if k and inertia.mass == 0.0}
     bodies = [f for f in model.frames if f.type == pin.BODY and f.parentJoint in light]
     missing = {"visual": described.missing_visuals, "collision": described.missing_collisions}

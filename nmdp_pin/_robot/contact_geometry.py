@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import scipy  # whose parts are imported when they are used
 
-from nmdp_pin._robot.contact_points import reach
+from nmdp_pin._robot.contact_points import ContactPoints, place_points
 from nmdp_pin._robot.model import RobotModel
 from nmdp_pin._robot.settings import ContactPoint
 from nmdp_pin._terrain.coal_mesh import mesh_vertices
@@ -47,8 +47,8 @@ _UNEVEN = 2e-3  # [m] that a foot may differ from a sphere
 _SHARE = 0.15  # of the radius, likewise
 
 
-class LinkSpheres:
-    """Spheres that stand for the collision geometry of the links of a robot, each found once.
+class LinkPoints:
+    """Contact points from the collision geometry of the links of a robot, each found once.
 
     Args:
         body: the robot.
@@ -56,52 +56,39 @@ class LinkSpheres:
 
     def __init__(self, body: RobotModel) -> None:
         self.body = body
-        self.of = functools.cache(self._of)
+        self.of_shapes = functools.cache(self._of_shapes)
 
-    def _of(self, link: str) -> list[list[Swept]]:
-        """Spheres in the frame of a link that stand for each of its shapes."""
-        found = []
+    def of(self, link: str) -> list[ContactPoint]:
+        """Contact points of a link or frame: from its collision geometry, else its origin."""
+        return [point for points in self.of_shapes(link) for point in points]
+
+    def placed(self, link: str) -> ContactPoints:
+        """Those of a link, on its joint."""
+        return place_points(self.body.model, self.of(link), "")
+
+    def _of_shapes(self, link: str) -> list[list[ContactPoint]]:
+        """Contact points of each shape of a link; the frame's origin where there are none."""
+        model, groups = self.body.model, []
         for shape in shapes_of(self.body, link):
-            placed = placement_in_link(self.body, shape)
-            found.append(
-                [
-                    (placed.act(centre), radius, axes @ placed.rotation.T)
-                    for centre, radius, axes in extreme_points(shape.geometry)
-                ]
-            )
-        return found
-
-    def all_of(self, link: str) -> list[Swept]:
-        """Those of all shapes of a link."""
-        return [sphere for group in self.of(link) for sphere in group]
-
-
-def points_on_link(spheres: LinkSpheres, link: str) -> list[ContactPoint]:
-    """Contact points of a link or frame: from its collision geometry, else its origin."""
-    return [point for points in points_of_shapes(spheres, link) for point in points]
-
-
-def points_of_shapes(spheres: LinkSpheres, link: str) -> list[list[ContactPoint]]:
-    """Contact points of the shapes of a link or frame; the frame's origin where there are none."""
-    model = spheres.body.model
-    groups = spheres.of(link) or [[(np.zeros(3), 0.0, np.zeros((3, 3)))]]
-    found, mark = [sphere for group in groups for sphere in group], "_"
-    while any(model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
-        mark += "_"  # another link is called so, and a point of it
-    number = itertools.count()
-    return [
-        [
-            ContactPoint(
-                name=link if len(found) == 1 else f"{link}{mark}{next(number)}",
-                link=link,
-                position=[float(x) for x in centre],
-                radius=radius,
-                semi_axes=[row.tolist() for row in axes if row.any()],
-            )
-            for centre, radius, axes in group
+            M, points = placement_in_link(self.body, shape), extreme_points(shape.geometry)
+            groups.append([(M.act(x), radius, E @ M.rotation.T) for x, radius, E in points])
+        groups = groups or [[(np.zeros(3), 0.0, np.zeros((3, 3)))]]
+        count, mark, number = sum(map(len, groups)), "_", itertools.count()
+        while any(model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(count)):
+            mark += "_"  # another link is called so, and a point of it
+        return [
+            [
+                ContactPoint(
+                    name=link if count == 1 else f"{link}{mark}{next(number)}",
+                    link=link,
+                    position=centre.tolist(),
+                    radius=radius,
+                    semi_axes=[row.tolist() for row in axes if row.any()],
+                )
+                for centre, radius, axes in group
+            ]
+            for group in groups
         ]
-        for group in groups
-    ]
 
 
 def moving_links(body: RobotModel, joint: int | None = None) -> list[str]:
@@ -111,7 +98,7 @@ def moving_links(body: RobotModel, joint: int | None = None) -> list[str]:
     return list(dict.fromkeys(str(body.model.frames[s.parentFrame].name) for s in own))
 
 
-def touching_links(spheres: LinkSpheres, *, fixed: bool) -> list[str]:
+def touching_links(points: LinkPoints, *, fixed: bool) -> list[str]:
     """Links by which a robot is expected to touch: feet, hands, lowest links.
 
     On every body at the end of a branch of moving joints (or the nearest one before it that has
@@ -119,7 +106,7 @@ def touching_links(spheres: LinkSpheres, *, fixed: bool) -> list[str]:
     base is fixed, the links of other bodies that are lowest in the standing configuration are
     added: a robot may stand on its trunk. Of a robot with one body it is every link.
     """
-    body, model = spheres.body, spheres.body.model
+    body, model = points.body, points.body.model
     shaped = {int(shape.parentJoint) for shape in body.collision.geometryObjects} - {0}
     if len(shaped) == 1:
         return moving_links(body)
@@ -132,13 +119,11 @@ def touching_links(spheres: LinkSpheres, *, fixed: bool) -> list[str]:
             bodies[joint] = None
 
     def extent(link: str) -> float:
-        M = model.frames[model.getFrameId(link, pin.BODY)].placement
-        return max(
-            _extent(M.act(x), radius, E @ M.rotation.T) for x, radius, E in spheres.all_of(link)
-        )
+        own = points.placed(link)
+        return max(map(_extent, own.positions, own.radii, own.semi_axes))
 
     ends = [max(moving_links(body, joint), key=extent) for joint in bodies]
-    lowest = [] if fixed else _lowest_links(spheres)
+    lowest = [] if fixed else _lowest_links(points)
     return ends + [link for link, joint in lowest if joint not in bodies]
 
 
@@ -152,20 +137,15 @@ def hold_out(
     unless there are more than `most` points then.
     """
     points = [point for group in groups for point in group]
-    if len(points) <= limit:
-        return points
-    kept = _held_out(groups, limit, _BOX)
-    if len(kept) > most:
-        kept = _held_out(groups, limit, 0)
+    kept = np.arange(len(points))
+    for whole in (_BOX, 0):
+        if len(kept) <= (limit if whole else most):
+            break
+        missed, depth = np.concatenate([_missed(group, whole) for group in groups]), _BETWEEN
+        while np.count_nonzero(missed > depth) > limit and depth < _MOST:
+            depth *= _DEEPER
+        kept = np.flatnonzero(missed > depth)
     return [points[k] for k in kept]
-
-
-def _held_out(groups: Sequence[Sequence[ContactPoint]], limit: int, whole: int) -> np.ndarray:
-    """Indices of the points that stay; groups of at most `whole` bare ones lose none."""
-    missed, depth = np.concatenate([_missed(group, whole) for group in groups]), _BETWEEN
-    while np.count_nonzero(missed > depth) > limit and depth < _MOST:
-        depth *= _DEEPER
-    return np.flatnonzero(missed > depth)
 
 
 def _missed(points: Sequence[ContactPoint], whole: int) -> np.ndarray:
@@ -253,18 +233,12 @@ def _extent(centre: np.ndarray, radius: float, semi_axes: np.ndarray) -> float:
     return float(np.hypot(along, across)) + radius
 
 
-def _lowest_links(spheres: LinkSpheres) -> list[tuple[str, int]]:
+def _lowest_links(points: LinkPoints) -> list[tuple[str, int]]:
     """The links that stand lowest, to a centimetre, each with its joint."""
-    body = spheres.body
-    model, data = body.model, body.model.createData()
-    pin.framesForwardKinematics(model, data, body.standing)
-    heights = {}
-    for joint in range(1, model.njoints):
+    body, heights = points.body, {}
+    for joint in range(1, body.model.njoints):
         for link in moving_links(body, joint):
-            M = data.oMf[model.getFrameId(link, pin.BODY)]
-            heights[link, joint] = min(
-                M.act(x)[2] - r - reach(axes, M.rotation[2]) for x, r, axes in spheres.all_of(link)
-            )
+            heights[link, joint] = points.placed(link).bottoms(body.model, body.standing).min()
     lowest = min(heights.values(), default=np.inf)
     return [link for link, height in heights.items() if height < lowest + LEVEL]
 
@@ -311,18 +285,18 @@ def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:
     return found[kept]
 
 
-def points_on_foot(spheres: LinkSpheres, link: str) -> list[ContactPoint]:
+def points_on_foot(points: LinkPoints, link: str) -> list[ContactPoint]:
     """Contact points of a foot: one sphere where it is round, else those of its geometry.
 
     Many robots have meshes of hundreds of vertices for feet that are balls of rubber. A foot is
     round if flat ground cannot tell it from a sphere, to 2 mm and 15 % of the radius, wherever the
     ground's normal is within 60 degrees of the leg.
     """
-    sphere = _sphere_of(spheres.body, link)
+    sphere = _sphere_of(points.body, link)
     if sphere is None:
-        return points_on_link(spheres, link)
-    position = [float(x) for x in sphere[0]]
-    return [ContactPoint(name=link, link=link, position=position, radius=sphere[1])]
+        return points.of(link)
+    centre, radius = sphere
+    return [ContactPoint(name=link, link=link, position=centre.tolist(), radius=radius)]
 
 
 def _sphere_of(body: RobotModel, link: str) -> tuple[np.ndarray, float] | None:

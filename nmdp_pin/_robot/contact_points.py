@@ -10,6 +10,9 @@ import pinocchio as pin
 from nmdp_pin._robot.settings import ContactPoint
 from nmdp_pin.errors import RobotError
 
+ARRAYS = ("joints", "positions", "radii", "touches", "semi_axes")
+"""Names of the fields of `ContactPoints` that have a row for each point."""
+
 
 @dataclass(frozen=True, eq=False)
 class ContactPoints:
@@ -87,46 +90,30 @@ def in_world(data: pin.Data, joints: np.ndarray, points: np.ndarray) -> np.ndarr
 def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) -> ContactPoints:
     """Attach points, given in the frames of links, to the joints of the model."""
     counts = Counter(point.name for point in points)
-    twice = [name for name, count in counts.items() if count > 1]
-    if twice:
-        raise RobotError(
-            "this name is given twice; contact points need unique names",
-            file=file,
-            element=f"contact '{twice[0]}'",
-        )
-    frames = [link_frame(model, point.link, file, f"contact '{point.name}'") for point in points]
-    centres = [
-        frame.placement.act(np.array(point.position))
-        for frame, point in zip(frames, points, strict=True)
-    ]
+    if twice := [name for name, count in counts.items() if count > 1]:
+        what = "this name is given twice; contact points need unique names"
+        raise RobotError(what, file=file, element=f"contact '{twice[0]}'")
+    axes, centres, joints = np.zeros((len(points), 3, 3)), np.zeros((len(points), 3)), []
+    for k, point in enumerate(points):
+        frame = link_frame(model, point.link, file, f"contact '{point.name}'")
+        joints.append(int(frame.parentJoint))
+        centres[k] = frame.placement.act(np.array(point.position))
+        rows = np.reshape(point.semi_axes, (-1, 3))
+        axes[k, : len(rows)] = rows @ frame.placement.rotation.T
     return ContactPoints(
         names=tuple(point.name for point in points),
-        joints=np.array([frame.parentJoint for frame in frames], dtype=int),
-        positions=np.array(centres).reshape(-1, 3),
+        joints=np.array(joints, dtype=int),
+        positions=centres,
         radii=np.array([point.radius for point in points]),
-        semi_axes=np.array(
-            [
-                _padded(point.semi_axes) @ frame.placement.rotation.T
-                for frame, point in zip(frames, points, strict=True)
-            ]
-        ).reshape(-1, 3, 3),
+        semi_axes=axes,
     )
-
-
-def _padded(semi_axes: Sequence[Sequence[float]]) -> np.ndarray:
-    """Semi-axes and 0 for those that there are not [m], shape (3, 3)."""
-    rows = np.zeros((3, 3))
-    rows[: len(semi_axes)] = np.reshape(semi_axes, (-1, 3))
-    return rows
 
 
 def link_frame(model: pin.Model, name: str, file: str, element: str) -> pin.Frame:
     """Frame of a link, or another named frame."""
-    if not model.existFrame(name, pin.BODY):
-        if model.existFrame(name):
-            return model.frames[model.getFrameId(name)]
-        links = ", ".join(frame.name for frame in model.frames if frame.type == pin.BODY)
-        raise RobotError(
-            f"link '{name}' does not exist; links: {links}", file=file, element=element
-        )
-    return model.frames[model.getFrameId(name, pin.BODY)]
+    if model.existFrame(name, pin.BODY):
+        return model.frames[model.getFrameId(name, pin.BODY)]
+    if model.existFrame(name):
+        return model.frames[model.getFrameId(name)]
+    links = ", ".join(frame.name for frame in model.frames if frame.type == pin.BODY)
+    raise RobotError(f"link '{name}' does not exist; links: {links}", file=file, element=element)

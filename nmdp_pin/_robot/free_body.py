@@ -8,11 +8,11 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._options import Positive, Vector3, checked
-from nmdp_pin._robot.contact_geometry import LinkSpheres, points_on_link
-from nmdp_pin._robot.contact_points import ContactPoints, place_points
+from nmdp_pin._robot.contact_geometry import LinkPoints
+from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints, place_points
 from nmdp_pin._robot.model import RobotModel, append_model, base_model, standing_configuration
 from nmdp_pin._robot.robot import Robot
-from nmdp_pin._robot.surface_points import points_on_surfaces
+from nmdp_pin._robot.surface_points import ContactCount, points_on_surfaces
 from nmdp_pin._terrain import Terrain
 from nmdp_pin._terrain.primitives import Primitive
 from nmdp_pin.errors import RobotError
@@ -30,7 +30,7 @@ def free_body(
     position: Vector3 = (0.0, 0.0, 0.0),
     rpy: Vector3 = (0.0, 0.0, 0.0),
     base: Literal["free-flyer", "planar"] = "free-flyer",
-    contact_points: int | None = None,
+    contact_points: ContactCount | None = None,
 ) -> Robot:
     """A solid body of uniform density as a robot without motors.
 
@@ -75,7 +75,7 @@ def free_body(
         geometry.addGeometryObject(item)
     body = RobotModel(model, standing_configuration(model, {}, pose), *geometries)
     if contact_points is None:
-        points = points_on_link(LinkSpheres(body), name)
+        points = LinkPoints(body).of(name)
     else:
         points = points_on_surfaces(body, [name], contact_points)
     return Robot(
@@ -128,29 +128,25 @@ def _prefixed(robot: Robot) -> Robot:
         if index and frame.name != robot.name:
             frame.name = f"{robot.name}/{frame.name}"
     points = robot.contact_points
-    names = tuple(_full_name(robot.name, name) for name in points.names)
+    # those of a free body begin with its name as they are
+    names = tuple(
+        name if f"{name}_".startswith(f"{robot.name}_") else f"{robot.name}/{name}"
+        for name in points.names
+    )
     return replace(robot, model=model, contact_points=replace(points, names=names))
-
-
-def _full_name(robot: str, name: str) -> str:
-    """The name of a contact point; those of a free body begin with its name as they are."""
-    own = name == robot or name.startswith(f"{robot}_")
-    return name if own else f"{robot}/{name}"
 
 
 def _beside(robot: Robot, other: Robot) -> Robot:
     """Both in one world; the joints of the first one come first."""
     a, b = robot, other
-    pairs = [
-        (first or pin.GeometryModel(), second or pin.GeometryModel())
-        for first, second in (
-            (a.visual_model, b.visual_model),
-            (a.collision_model, b.collision_model),
-        )
-    ]
+    looks, shapes = (a.visual_model, b.visual_model), (a.collision_model, b.collision_model)
+    pairs = [(x or pin.GeometryModel(), y or pin.GeometryModel()) for x, y in (looks, shapes)]
     model, (visual, collision) = append_model(a.model, b.model, pairs, 0, pin.SE3.Identity())
     model.name, model.gravity = a.model.name, a.model.gravity
     shift = a.model.njoints - 1
+    notes = [*a.notes, *(f"{b.name}: {note}" for note in b.notes)]
+    if b.source and b.model.gravity != a.model.gravity:  # a free body has none of its own
+        notes.append(f"{b.name}: its gravity is left out for that of {a.name}")
     return replace(
         a,
         model=model,
@@ -161,7 +157,7 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         limits=a.limits.beside(b.limits, f"{b.name}/"),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
         disabled=a.disabled | {(i + shift, j + shift) for i, j in b.disabled},
-        notes=(*a.notes, *(f"{b.name}: {note}" for note in b.notes)),
+        notes=tuple(notes),
         warnings=(*a.warnings, *(f"{b.name}: {warning}" for warning in b.warnings)),
         missing_visuals=a.missing_visuals + b.missing_visuals,
         missing_collisions=a.missing_collisions + b.missing_collisions,
@@ -170,14 +166,12 @@ def _beside(robot: Robot, other: Robot) -> Robot:
 
 def _both(first: ContactPoints, second: ContactPoints, shift: int) -> ContactPoints:
     """The points of both, those with the terrain first; joints of the second are shifted."""
-    touches = np.concatenate([first.touches, second.touches + shift * (second.touches > 0)])
-    order = np.argsort(touches > 0, kind="stable")
+    rows = {n: np.concatenate([getattr(first, n), getattr(second, n)]) for n in ARRAYS}
+    for name in ("joints", "touches"):
+        later = rows[name][len(first) :]  # a view
+        later[later > 0] += shift
+    order = np.argsort(rows["touches"] > 0, kind="stable")
     names = (*first.names, *second.names)
     return ContactPoints(
-        tuple(names[k] for k in order),
-        np.concatenate([first.joints, second.joints + shift * (second.joints > 0)])[order],
-        np.concatenate([first.positions, second.positions])[order],
-        np.concatenate([first.radii, second.radii])[order],
-        touches[order],
-        np.concatenate([first.semi_axes, second.semi_axes])[order],
+        tuple(names[k] for k in order), **{name: row[order] for name, row in rows.items()}
     )

@@ -1,5 +1,6 @@
 """Gaits: joint positions at knots, with a part that repeats."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,38 +30,35 @@ class Gait:
     loop: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        where = f"gait '{self.name}'"
         try:
-            times = np.asarray(self.times, dtype=float)
-            positions = np.asarray(self.positions, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ControlError(
-                f"{where}: times and positions must be tables of numbers, each row of positions "
-                f"as long as the list of joints ({len(self.joints)})"
-            ) from error
-        object.__setattr__(self, "times", times)
-        object.__setattr__(self, "positions", positions)
+            for name in ("times", "positions"):
+                object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
+            fault = next(self._faults(), None)
+        except (TypeError, ValueError):
+            fault = (
+                "times and positions must be tables of numbers, each row of positions as long as "
+                f"the list of joints ({len(self.joints)})"
+            )
+        if fault:
+            raise ControlError(f"gait '{self.name}': {fault}")
+
+    def _faults(self) -> Iterator[str]:
+        times, positions = self.times, self.positions
         if times.ndim != 1 or times.size < 2:
-            raise ControlError(f"{where}: at least two knots are needed, {times.size} given")
-        if not (np.all(np.isfinite(times)) and np.all(np.isfinite(positions))):
-            raise ControlError(f"{where}: knots must be finite numbers")
-        if np.any(np.diff(times) <= 0.0):
-            k = int(np.argmax(np.diff(times) <= 0.0))
-            raise ControlError(
-                f"{where}: knot times must increase, but knot {k + 1} ({times[k + 1]:g} s) "
-                f"does not come after knot {k} ({times[k]:g} s)"
+            yield f"at least two knots are needed, {times.size} given"
+        if not (np.isfinite(times).all() and np.isfinite(positions).all()):
+            yield "knots must be finite numbers"
+        for k in np.flatnonzero(np.diff(times) <= 0.0).tolist():
+            yield (
+                f"knot times must increase, but knot {k + 1} ({times[k + 1]:g} s) does not come "
+                f"after knot {k} ({times[k]:g} s)"
             )
-        if positions.shape != (times.size, len(self.joints)):
-            raise ControlError(
-                f"{where}: positions have shape {positions.shape}, expected "
-                f"{(times.size, len(self.joints))} (knots, joints)"
-            )
+        shape = (times.size, len(self.joints))
+        if positions.shape != shape:
+            yield f"positions have shape {positions.shape}, expected {shape} (knots, joints)"
         if len(set(self.joints)) != len(self.joints):
-            raise ControlError(f"{where}: a joint is named twice in {list(self.joints)}")
-        if self.loop is not None:
-            start, end = self.loop
-            if not times[0] <= start < end <= times[-1]:
-                raise ControlError(
-                    f"{where}: loop ({start:g}, {end:g}) s must lie inside the knots, "
-                    f"{times[0]:g} to {times[-1]:g} s"
-                )
+            yield f"a joint is named twice in {list(self.joints)}"
+        start, end = self.loop or (times[0], times[-1])
+        if not times[0] <= start < end <= times[-1]:
+            ends = f"{times[0]:g} to {times[-1]:g} s"
+            yield f"loop ({start:g}, {end:g}) s must lie inside the knots, {ends}"

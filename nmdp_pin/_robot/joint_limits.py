@@ -1,6 +1,6 @@
 """What bounds the joints of a robot: ranges, efforts, dry friction, joints that copy others."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +25,22 @@ class Mimic:
     primary: str
     multiplier: float = 1.0
     offset: float = 0.0
+
+
+def resolved(mimics: Sequence[Mimic]) -> tuple[tuple[Mimic, ...], list[str]]:
+    """Mimic joints whose primaries copy none, and the names of those that copy only each other."""
+    of, found, loops = {m.joint: m for m in mimics}, [], []
+    for m in mimics:
+        for _ in mimics:  # a chain is no longer
+            if m.primary not in of:
+                found.append(m)
+                break
+            up = of[m.primary]
+            offset = m.multiplier * up.offset + m.offset
+            m = Mimic(m.joint, up.primary, m.multiplier * up.multiplier, offset)
+        else:
+            loops.append(m.joint)
+    return tuple(found), loops
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +86,7 @@ class JointLimits:
             mimics: joints that copy others; those of which a joint is locked are left out.
         """
         result, moving = cls.none(model.nv), simple_joints(model)
-        for joint in list(model.joints)[1:]:
+        for _, joint in named_joints(model):
             if joint.nv != 1:
                 continue
             q, v = joint.idx_q, joint.idx_v
@@ -90,10 +106,9 @@ class JointLimits:
     def empty(model: pin.Model) -> list[str]:
         """Names of the joints with a range [0, 0] or an effort of 0, which bound nothing."""
         low, high = model.lowerPositionLimit, model.upperPositionLimit
-        joints = zip(list(model.names)[1:], list(model.joints)[1:], strict=True)
         return [
-            str(name)
-            for name, joint in joints
+            name
+            for name, joint in named_joints(model)
             if (joint.nq == joint.nv == 1 and low[joint.idx_q] == high[joint.idx_q] == 0.0)
             or (joint.nv == 1 and model.upperEffortLimit[joint.idx_v] == 0.0)
         ]
@@ -131,7 +146,11 @@ class JointLimits:
         return JointLimits(**both, mimics=self.mimics + mimics)
 
 
+def named_joints(model: pin.Model) -> list[tuple[str, pin.JointModel]]:
+    """Names and joints of a model, without pinocchio's world."""
+    return [(str(n), j) for n, j in zip(model.names, model.joints, strict=True)][1:]
+
+
 def simple_joints(model: pin.Model) -> Mapping[str, pin.JointModel]:
     """The joints with one position and one velocity, by name."""
-    joints = zip(list(model.names)[1:], list(model.joints)[1:], strict=True)
-    return {str(name): joint for name, joint in joints if joint.nq == joint.nv == 1}
+    return {name: joint for name, joint in named_joints(model) if joint.nq == joint.nv == 1}

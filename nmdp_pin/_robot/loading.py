@@ -1,105 +1,73 @@
 """The steps from the files of a robot to the robot, each checked before the next."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._options import FilePath, phrased
+from nmdp_pin._options import FilePath, checked, phrased
 from nmdp_pin._robot.body_surfaces import decomposed
 from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
-from nmdp_pin._robot.joint_limits import JointLimits, Mimic, simple_joints
+from nmdp_pin._robot.joint_limits import JointLimits, Mimic, resolved, simple_joints
 from nmdp_pin._robot.mjcf import describe_mjcf
 from nmdp_pin._robot.model import (
     Description,
     RobotModel,
-    append_model,
     build_model,
     idle_joints,
     standing_configuration,
 )
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base
+from nmdp_pin._robot.srdf import Srdf
 from nmdp_pin._robot.surface_points import ContactCount
 from nmdp_pin._robot.urdf import describe_urdf
 from nmdp_pin.errors import RobotError
 
-Joints = Annotated[str | Sequence[str], phrased("a text or a list of texts")]
+Joints = Annotated[
+    Literal["driven", "all"] | Sequence[str], phrased('"driven", "all" or a list of names')
+]
 
 
-@dataclass(frozen=True, eq=False)
-class StandingPose:
-    """Standing positions of the joints by name, and the placement of the root link."""
-
-    joints: Mapping[str, float | np.ndarray]
-    base: pin.SE3
+Pose = Mapping[str, float | np.ndarray]
+"""Positions of joints by name; see `nmdp_pin._robot.model.standing_configuration`."""
 
 
-def standing_pose(files: RobotFiles, described: Description) -> StandingPose:
-    """The standing pose of the robot.toml, of the SRDF, of the MJCF file, or all joints at 0."""
+def standing_pose(
+    files: RobotFiles, srdf: Srdf | None, described: Description
+) -> tuple[Pose, pin.SE3]:
+    """Joints and root link as the robot.toml, the SRDF or the MJCF file has them, else at 0."""
     standing = files.settings.standing
-    base = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
-    if files.srdf is None or files.posture is None:
-        return StandingPose({**described.posture, **standing.joints}, described.root * base)
-    model = pin.Model(described.model)
+    root = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
+    if srdf is None:
+        return {**described.posture, **standing.joints}, described.root * root
     free = files.settings.base == "free-flyer"
-    if free:  # on a joint of the name that SRDF files have for it
-        holder = pin.Model()
-        joint = holder.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
-        carrier = holder.addJointFrame(joint)
-        model, _ = append_model(holder, model, (), carrier, pin.SE3.Identity())
-    pin.loadReferenceConfigurations(model, str(files.srdf), False)
-    if files.posture not in model.referenceConfigurations:
-        return StandingPose({}, base)
-    q = pin.normalize(model, model.referenceConfigurations[files.posture])
-    hinges = {
-        name: q[joint.idx_q : joint.idx_q + joint.nq].copy()
-        for name, joint in zip(model.names, model.joints, strict=True)
-        if name in described.hinges
-    }
-    return StandingPose(hinges, pin.XYZQUATToSE3(q[:7]) if free else base)
+    pose, placed = srdf.posture(files.posture, described.model, free=free)
+    return pose, placed or root
 
 
-def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
-    """Pose in which mimic joints that it does not name are where their primaries put them."""
-    joints = dict(pose.joints)
-    for m in copies:
-        primary = np.atleast_1d(joints.get(m.primary, 0.0))
-        if len(primary) == 1:
-            joints.setdefault(m.joint, m.multiplier * float(primary[0]) + m.offset)
-    return StandingPose(joints, pose.base)
+def within_ranges(pose: Pose, model: pin.Model, copies: Sequence[Mimic]) -> tuple[Pose, list[str]]:
+    """The pose with joints that stand outside their range at its nearer end, and a note on them.
 
-
-def within_ranges(
-    pose: StandingPose, model: pin.Model, copies: Sequence[Mimic]
-) -> tuple[StandingPose, list[str]]:
-    """The pose with joints that stand outside their range at its nearer end, and a note on them."""
-    limits, joints, moved = JointLimits.of(model), dict(pose.joints), []
-    left_out = {m.joint for m in copies} - {*joints}
+    Mimic joints that it does not name stand where their primaries put them.
+    """
+    limits, inside, moved = JointLimits.of(model), dict(pose), []
+    unnamed = [m for m in copies if m.joint not in pose]
     for name, joint in simple_joints(model).items():
-        at = float(np.atleast_1d(joints.get(name, 0.0))[0])
-        inside = float(np.clip(at, limits.lower[joint.idx_v], limits.upper[joint.idx_v]))
-        if inside != at and name not in left_out:
-            joints[name] = inside
-            moved.append(f"{name} from {at:.4g} to {inside:.4g}")
+        at = float(np.atleast_1d(pose.get(name, 0.0))[0])
+        end = float(np.clip(at, limits.lower[joint.idx_v], limits.upper[joint.idx_v]))
+        if end != at and name not in [m.joint for m in unnamed]:
+            inside[name] = end
+            moved.append(f"{name} from {at:.4g} to {end:.4g}")
+    for m in unnamed:
+        primary = float(np.atleast_1d(inside.get(m.primary, 0.0))[0])
+        inside[m.joint] = m.multiplier * primary + m.offset
     note = f"standing pose outside the range of joints, moved into it: {', '.join(moved)}"
-    return StandingPose(joints, pose.base), [note] if moved else []
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of `nmdp_pin._robot.load_robot`."""
-
-    base: Base | None = None
-    joints: str | Sequence[str] | None = None
-    contacts: Contacts | None = None
-    contact_points: int | None = None
-    decompose: bool = False
-    limits: bool = True
+    return inside, [note] if moved else []
 
 
 def load_robot(
@@ -126,7 +94,8 @@ def load_robot(
         joints: the joints that move, the others being locked at the standing pose: "driven" (those
             of the robot.toml; the default), "all", or a list of names.
         variant: another URDF of the same robot, as its robot.toml names it.
-        contacts: names of links or frames, or (name, link, position [m], radius [m]) each;
+        contacts: names of links or frames, (name, link, position [m], radius [m]) or
+            `ContactPoint` (a table in scenarios) each;
             "feet": those of the robot.toml, else chosen from the collision geometry of the ends
             of the branches and of what lies lowest; "all": some on every other link that moves as
             well. None: "feet" of a robot.toml that has contact points, else "all".
@@ -143,8 +112,16 @@ def load_robot(
         MissingExtra: a package that the file or an option needs is not installed.
     """
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
-    options = Options(base, joints, contacts, contact_points, decompose, limits)
-    return assemble(files, describe(files, visuals=visuals), options)
+    return assemble(
+        files,
+        describe(files, visuals=visuals),
+        base=base,
+        joints=joints,
+        contacts=contacts,
+        contact_points=contact_points,
+        decompose=decompose,
+        limits=limits,
+    )
 
 
 def describe(files: RobotFiles, *, visuals: bool) -> Description:
@@ -154,72 +131,87 @@ def describe(files: RobotFiles, *, visuals: bool) -> Description:
     return describe_urdf(files.urdf, files.package_dirs, visuals=visuals)
 
 
-def assemble(files: RobotFiles, described: Description, options: Options) -> Robot:
-    """Build a robot from its description."""
+@checked(RobotError)
+def assemble(
+    files: RobotFiles,
+    described: Description,
+    *,
+    base: Base | None = None,
+    joints: Joints | None = None,
+    contacts: Contacts | None = None,
+    contact_points: ContactCount | None = None,
+    decompose: bool = False,
+    limits: bool = True,
+) -> Robot:
+    """Build a robot from its description; the options are those of `load_robot`."""
     settings, notes = files.settings, list(described.notes)
-    if options.decompose:
+    if decompose:
         collision, parts = decomposed(described.collision)
         described = dataclasses.replace(described, collision=collision)
         notes += parts
-    base = _base(files, described, options.base)
-    pose = standing_pose(files, described)
-    moving, told = _moving_joints(files, described, pose, options.joints)
+    given = settings.base if "base" in settings.model_fields_set else None
+    base = base or given or described.base or settings.base
+    srdf = Srdf(files.srdf) if files.srdf else None
+    pose, root = standing_pose(files, srdf, described)
+    standing = standing_configuration(described.model, pose, root)
+    moving, told = _moving_joints(files, described, standing, joints)
     notes = told + notes
-    simple = {*moving} & {*simple_joints(described.model)} if options.limits else set()
-    copies = [m for m in described.mimics if {m.joint, m.primary} <= simple]
-    free = [m for m in described.mimics if {m.joint, m.primary} <= {*moving} and m not in copies]
-    if options.limits and free:
-        named = ", ".join(f"{m.joint} of {m.primary}" for m in free)
-        notes.append(f"copies that move by themselves, one of the two being continuous: {named}")
-    if options.limits:
+    copies = list[Mimic]()
+    if limits:
+        copies, told = _copies(described, moving)
         pose, outside = within_ranges(pose, described.model, copies)
-        notes += outside
-    pose = with_copies(pose, copies)
+        notes += told + outside
     locked = [name for name in described.hinges if name not in moving]
-    body = build_model(described, base, locked, pose.joints, pose.base)
-    model = body.model
+    body = build_model(described, base, locked, pose, root)
+    model, standing, fixed = body.model, body.standing, base == "fixed"
+    if srdf:
+        srdf.add_rotors(model)
     _add_armature(model, files, moving)
     _refuse_singular(body, str(described.path))
+    missing = described.missing_collisions
     points, why = choose_contact_points(
-        files,
-        options.contacts,
-        body,
-        described.missing_collisions,
-        fixed=base == "fixed",
-        count=options.contact_points,
+        files, contacts, body, missing, fixed=fixed, count=contact_points
     )
     notes.append(why)
-    standing = body.standing
-    if base == described.base == "fixed":
+    if fixed and described.base == "fixed":
         notes.append('base fixed, as in its description; base = "free-flyer" lets it move')
-    if not files.settings_file and base != "fixed" and len(points):
+    if not files.settings_file and not fixed and len(points):
         lowest = points.bottoms(model, standing).min()
-        place = pin.SE3(pose.base.rotation, pose.base.translation - [0.0, 0.0, lowest])
-        standing, height = standing_configuration(model, pose.joints, place), place.translation[2]
+        place = pin.SE3(root.rotation, root.translation - [0.0, 0.0, lowest])
+        standing, height = standing_configuration(model, pose, place), place.translation[2]
         notes.append(f"base put at {height:.4g} m, where its lowest contact point touches z = 0")
-    if empty := JointLimits.empty(model):
-        notes.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
     motors = moving if described.motors is None else described.motors
-    idle = {m.joint for m in copies}
+    idle = {m.joint for m in copies} | (srdf.passive if srdf else set())
     driven = [] if settings.passive else [n for n in motors if n in moving and n not in idle]
     kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
     motored = [model.joints[model.getJointId(name)] for name in driven]
-    limits = JointLimits.of(model, described.mimics) if options.limits else None
     gaits = settings.build_gaits(files.settings_file)
+    still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
+    unused = [str(folder) for folder in files.package_dirs if files.urdf.suffix in MJCF]
+    for what, names in (
+        ("a range or effort of 0 is taken as none given", JointLimits.empty(model)),
+        ("gaits of joints that are locked, left out", still),
+        ("package_dirs, of which MJCF files know nothing", unused),
+        (
+            "joints of the SRDF that the URDF lacks or fixes",
+            srdf.strangers(files.posture, described.model) if srdf else [],
+        ),
+    ):
+        notes += [f"{what}: {', '.join(names)}"] if names else []
     return Robot(
         name=files.name or described.name,
         model=model,
         contact_points=points,
         driven=np.array(sorted(joint.idx_v for joint in motored if joint.nv == 1), dtype=int),
         standing=standing,
-        gaits={name: gait for name, gait in gaits.items() if {*gait.joints} <= {*moving}},
+        gaits={name: gait for name, gait in gaits.items() if name not in still},
         visual_model=None if described.missing_visuals else body.visual,
         collision_model=None if described.missing_collisions else body.collision,
         source=str(files.urdf),
-        limits=limits or JointLimits.none(model.nv),
+        limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
         kp=kp,
         kd=kd,
-        disabled=_disabled(files, body),
+        disabled=_disabled(body, srdf.apart if srdf else described.apart),
         notes=tuple(notes),
         warnings=described.warnings,
         missing_visuals=described.missing_visuals,
@@ -227,41 +219,28 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     )
 
 
-def _base(files: RobotFiles, described: Description, wanted: Base | None) -> Base:
-    settings = files.settings
-    given = settings.base if "base" in settings.model_fields_set else None
-    base = wanted or given or described.base or settings.base
-    if base not in get_args(Base):
-        known = ", ".join(get_args(Base))
-        raise RobotError(f"unknown base '{base}'; known: {known}", file=files.name, element="base")
-    return base
-
-
 def _moving_joints(
     files: RobotFiles,
     described: Description,
-    pose: StandingPose,
+    standing: np.ndarray,
     joints: str | Sequence[str] | None,
 ) -> tuple[list[str], list[str]]:
     """Names of the joints that move, and notes on those that do not."""
     hinges, settings, file = described.hinges, files.settings, str(described.path)
-    if isinstance(joints, str) and joints not in ("driven", "all"):
-        what = f"joints = '{joints}' is not one of 'driven', 'all', a list of joint names"
-        raise RobotError(what, file=file, element="joints")
     wanted = list(hinges)
     if joints is not None and not isinstance(joints, str):
         wanted = list(joints)
     elif joints != "all" and settings.driven is not None:
         wanted = settings.driven
     armature = settings.armature if isinstance(settings.armature, dict) else {}
-    for name in [*wanted, *settings.standing.joints, *armature]:
+    posed = [name for gait in settings.gaits.values() for name in gait.joints]
+    for name in [*wanted, *settings.standing.joints, *armature, *posed]:
         if name not in hinges:
             raise RobotError(
                 f"does not exist or is fixed; joints that can move: {', '.join(hinges) or 'none'}",
                 file=file,
                 element=f"joint '{name}'",
             )
-    standing = standing_configuration(described.model, pose.joints, pose.base)
     idle = [name for name in idle_joints(described.model, standing) if name in wanted]
     if idle and not (files.lock_idle and joints is None):
         raise RobotError(
@@ -276,6 +255,19 @@ def _moving_joints(
     if idle:
         notes.append(f"locked, having nothing to move: {', '.join(idle)}")
     return [name for name in hinges if name in wanted and name not in idle], notes
+
+
+def _copies(described: Description, moving: Sequence[str]) -> tuple[list[Mimic], list[str]]:
+    """The mimic joints that copy another, and notes on those that move by themselves."""
+    mimics, loops = resolved(described.mimics)
+    both = [m for m in mimics if {m.joint, m.primary} <= {*moving}]
+    copies = [m for m in both if {m.joint, m.primary} <= {*simple_joints(described.model)}]
+    free = ", ".join(f"{m.joint} of {m.primary}" for m in both if m not in copies)
+    notes = {
+        f"mimic joints that copy each other move by themselves: {', '.join(loops)}": loops,
+        f"copies that move by themselves, one of the two being continuous: {free}": free,
+    }
+    return copies, [note for note, there in notes.items() if there]
 
 
 def _refuse_singular(body: RobotModel, file: str) -> None:
@@ -305,18 +297,14 @@ def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) ->
             model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
 
 
-def _disabled(files: RobotFiles, body: RobotModel) -> frozenset[tuple[int, int]]:
-    """Pairs of joints between whose bodies the SRDF disables all collisions."""
-    if files.srdf is None or body.collision is None:
-        return frozenset()
-    geometry = pin.GeometryModel(body.collision)
-    geometry.addAllCollisionPairs()
-    joints = [int(item.parentJoint) for item in geometry.geometryObjects]
-
-    def pairs() -> set[tuple[int, int]]:
-        ends = [(joints[pair.first], joints[pair.second]) for pair in geometry.collisionPairs]
-        return {(min(pair), max(pair)) for pair in ends}
-
-    before = pairs()
-    pin.removeCollisionPairs(body.model, geometry, str(files.srdf), False)
-    return frozenset(before - pairs())
+def _disabled(body: RobotModel, apart: frozenset[frozenset[str]]) -> frozenset[tuple[int, int]]:
+    """Pairs of joints that carry geometry of links that never touch alone."""
+    links: dict[int, set[str]] = {}
+    for item in body.collision.geometryObjects:
+        name = str(body.model.frames[item.parentFrame].name)
+        links.setdefault(int(item.parentJoint), set()).add(name)
+    return frozenset(
+        (a, b)
+        for a, b in itertools.combinations(sorted(links), 2)
+        if apart and all({x, y} in apart for x in links[a] for y in links[b])
+    )

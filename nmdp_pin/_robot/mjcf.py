@@ -12,8 +12,9 @@ import numpy as np
 
 from nmdp_pin._files.input_file import open_input
 from nmdp_pin._robot.joint_limits import Mimic
-from nmdp_pin._robot.mjcf_model import BALL, SLIDE, MjcfModel, motors_of
-from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin._robot.mjcf_model import BALL, MjcfModel
+from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
+from nmdp_pin._robot.model import LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin.errors import MissingExtra, RobotError
 
 _LARGEST = 5_000_000  # [bytes] of a file
@@ -39,10 +40,20 @@ _READ = (
     *("actuator_gear", "actuator_gainprm", "actuator_biasprm", "actuator_forcerange"),
     *("actuator_ctrlrange", "eq_data", "qpos0", "key_qpos", "jnt_", "site_", "geom_", "body_"),
 )
-_LARGEST_NUMBER = 1e10  # MuJoCo stops a simulation at such numbers
 _SHOWN = 3  # the first groups of geometry, which MuJoCo's viewer shows
-# Options of geometry and flags that change the motion; gravity's flag is simulated.
-_CONTACT = ("friction", "condim", "margin", "gap", "solref", "solimp", "solmix", "priority")
+# Options that change the motion, and their MJCF elements where the names differ.
+_CONTACT = (
+    *("friction", "condim", "margin", "gap", "solref", "solimp", "solmix", "priority"),
+    *("adhesion", "surfacevel"),
+)
+_JOINT = {
+    "jnt_solref": "solref_limit",
+    "jnt_solimp": "solimp_limit",
+    "jnt_margin": "margin",
+    "dof_solref": "solref_friction",
+    "dof_solimp": "solimp_friction",
+}
+# Flags that change the motion; gravity's is simulated.
 _FLAGS = (
     *("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", "DAMPER"),
     *("CLAMPCTRL", "FILTERPARENT", "ACTUATION"),
@@ -61,7 +72,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
     _refuse(m, str(path))
     try:
         tree = MjcfModel(m)
-        motors = motors_of(m, tree.joints)
+        motors = Motors(m, tree.joints)
         tree.set_bounds(motors)
     except ValueError as error:
         raise RobotError(f"pinocchio cannot read it: {error}", file=str(path)) from error
@@ -73,7 +84,8 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         for values in (motors.kp, motors.kd)
     )
     said = [f"joint '{old}' is called '{new}' here" for old, new in tree.renamed.items()]
-    still = sum(int(body) == 0 or int(body) not in tree.at for body in m.geom_bodyid)
+    here = np.isin(m.geom_bodyid, [body for body in tree.at if body]) & ~tree.flat
+    still = np.count_nonzero((m.body_weldid[m.geom_bodyid] == 0) & ~here)
     if still:
         said.append(f"{still} <geom> of the world left out; the ground is the scenario's terrain")
     touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
@@ -90,9 +102,10 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         root=root,
         mimics=mimics,
         posture=posture,
+        apart=tree.apart(),
         kp=kp,
         kd=kd,
-        warnings=(*said, *motors.left_out, *others, *_left_out(m, touching, floats=tree.floats)),
+        warnings=(*said, *motors.left_out, *others, *_left_out(m, tree, touching)),
     )
 
 
@@ -128,7 +141,7 @@ def _refuse(m: Any, file: str) -> None:
         raise RobotError("has no <body> in its <worldbody>", file=file)
     for key in (key for part in _READ for key in dir(m) if key.startswith(part)):
         numbers = np.asarray(getattr(m, key), dtype=float)
-        largest = np.finfo(float).max if "range" in key else _LARGEST_NUMBER
+        largest = np.finfo(float).max if "range" in key else LARGEST_NUMBER
         if not (np.abs(numbers) <= largest).all():
             raise RobotError(f"must hold numbers of at most {largest:.3g}", file=file, element=key)
         if key.endswith(("armature", "damping", "frictionloss")) and (numbers < 0.0).any():
@@ -158,14 +171,15 @@ def _mimics(m: Any, names: list[str], driven: list[int]) -> tuple[tuple[Mimic, .
     return tuple(found), [said] if others else []
 
 
-def _left_out(m: Any, touching: np.ndarray, *, floats: bool) -> list[str]:
+def _left_out(m: Any, tree: MjcfModel, touching: np.ndarray) -> list[str]:
     """What is not simulated besides actuators and equalities, one sentence each."""
     import mujoco
 
     bits = mujoco.mjtDisableBit
     off = [key for key in _FLAGS if m.opt.disableflags & getattr(bits, f"mjDSBL_{key}")]
-    base = [m.dof_armature[:6], m.dof_damping[:6]] if floats else []
+    base = [m.dof_armature[:6], m.dof_damping[:6]] if tree.floats else []
     dry = np.delete(m.dof_frictionloss, m.jnt_dofadr[m.jnt_type >= SLIDE])
+    start = [k for k in ("qvel", "act", "ctrl") if m.nkey and getattr(m, f"key_{k}")[0].any()]
     present = {
         f"tendons, with their springs and limits ({m.ntendon})": m.ntendon,
         "the springs of joints (stiffness)": m.jnt_stiffness.any() or m.jnt_stiffnesspoly.any(),
@@ -177,23 +191,43 @@ def _left_out(m: Any, touching: np.ndarray, *, floats: bool) -> list[str]:
         "the fluid around it (density, viscosity, wind)": m.opt.density
         or m.opt.viscosity
         or m.opt.wind.any(),
+        "height fields on bodies": (tree.flat & (m.body_weldid[m.geom_bodyid] != 0)).any(),
+        f"skins ({m.nskin})": m.nskin,
         f"sensors ({m.nsensor})": m.nsensor,
         f"mocap bodies, which stand still ({m.nmocap})": m.nmocap,
         f"plugins ({m.nplugin})": m.nplugin,
+        f"{', '.join(start)} of the keyframe, which is a pose here": start,
         f"keyframes behind the first, the standing pose ({m.nkey - 1})": m.nkey > 1,
         f"that flags switch off: {', '.join(off).lower()}": off,
     }
     sentences = [f"not simulated: {what}" for what, there in present.items() if there]
-    usual = mujoco.MjSpec().default.geom
-    options = [
-        key
-        for key in (*_CONTACT, "adhesion", "surfacevel")
-        if not np.isclose(getattr(m, f"geom_{key}")[touching], getattr(usual, key)).all()
-    ]
-    options += [f"<{key}>" for key in ("pair", "exclude") if getattr(m, f"n{key}")]
+    options = _options(m, touching)
     if options:
         sentences.append(
-            f"options of contacts left out ({', '.join(options)}): "
-            "the contact law and the terrain are the scenario's"
+            f"options of contacts and joints left out ({', '.join(options)}): the contact law, "
+            "the terrain and the stops are the scenario's"
         )
     return sentences
+
+
+def _options(m: Any, touching: np.ndarray) -> list[str]:
+    """Options of geometry that touches, of joints and of equalities that are not the usual ones."""
+    import mujoco
+
+    usual = mujoco.MjSpec().default
+    rows = {"jnt": m.jnt_limited != 0, "dof": m.dof_frictionloss > 0.0}
+    given = [(f"geom_{key}", touching, getattr(usual.geom, key)) for key in _CONTACT]
+    given += [(k, rows[k[:3]], getattr(usual.joint, name)) for k, name in _JOINT.items()]
+    given += [
+        (f"eq_{key}", m.eq_active0 != 0, getattr(usual.equality, key))
+        for key in ("solref", "solimp")
+    ]
+    found = [
+        key for key, rows, value in given if not np.isclose(getattr(m, key)[rows], value).all()
+    ]
+    still = m.body_weldid[m.geom_bodyid] == 0
+    types, affinities = m.geom_contype[:, None], m.geom_conaffinity
+    ground = (types & affinities | (types & affinities).T)[still & touching][:, ~still & touching]
+    found += ["contype and conaffinity against the ground"] if (ground == 0).any() else []
+    found += ["<option> o_..."] if m.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE else []
+    return found + (["<pair>"] if m.npair else [])

@@ -1,110 +1,39 @@
-"""Joints, bodies, geometry and motors of a compiled MJCF file as models of pinocchio."""
+"""Joints, bodies and geometry of a compiled MJCF file as models of pinocchio."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import coal
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
+from nmdp_pin._robot.model import RESERVED
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
 
-FREE, BALL, SLIDE = range(3)  # `mujoco.mjtJoint`; 3 is a hinge
+FREE, BALL = range(2)  # `mujoco.mjtJoint`
 _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
-
-
-@dataclass(frozen=True, eq=False)
-class Motors:
-    """What the actuators of an MJCF file do at its joints, in the order of MuJoCo's v, (nv,)."""
-
-    driven: list[int]  # joints with a motor, as indices of MuJoCo
-    effort: np.ndarray  # largest magnitude [N m or N]
-    armature: np.ndarray  # of the rotors [kg m^2 or kg]
-    damping: np.ndarray  # [N m s/rad or N s/m]
-    kp: np.ndarray  # [N m/rad or N/m]
-    kd: np.ndarray  # [N m s/rad or N s/m]
-    left_out: list[str]  # what is not simulated, one sentence each
-
-
-def motors_of(m: Any, names: Sequence[str]) -> Motors:
-    """The motors of a model.
-
-    An actuator of a hinge or slide has the force gear (gain u + bias), where gain and bias are
-    those of a motor (torque u), or of a servo of position or velocity. The effort that bounds it
-    follows from `forcerange`, from the `ctrlrange` of a motor and from `actuatorfrcrange`.
-    """
-    from mujoco import mjtBias, mjtDyn, mjtGain, mjtJoint, mjtTrn
-
-    reach = np.zeros((m.nv, 2))  # least and largest effort
-    armature, damping, kp, kd = np.zeros((4, m.nv))
-    motors: dict[int, int] = {}  # joint by dof
-    left_out: dict[str, list[str]] = {}
-    for a in range(m.nactuator):
-        name, joint = f"'{m.actuator(a).name or a}'", int(m.actuator_trnid[a, 0])
-        gear, control = m.actuator_gear[m.actuator_outadr[a], 0], m.actuator_ctrladr[a]
-        at_joint = m.actuator_trntype[a] <= int(mjtTrn.mjTRN_JOINTINPARENT)
-        if not (at_joint and m.jnt_type[joint] >= int(mjtJoint.mjJNT_SLIDE) and gear != 0.0):
-            left_out.setdefault("actuators that move no hinge or slide", []).append(name)
-            continue
-        v = int(m.jnt_dofadr[joint])
-        motors[v] = joint
-        armature[v] += gear**2 * m.actuator_armature[a]
-        damping[v] += gear**2 * m.actuator_damping[a]
-        fixed = m.actuator_gaintype[a] == mjtGain.mjGAIN_FIXED
-        plain = m.actuator_dyntype[a] == mjtDyn.mjDYN_NONE and m.actuator_plugin[a] < 0
-        biased = m.actuator_biastype[a] != mjtBias.mjBIAS_NONE
-        bias, force = m.actuator_biasprm[a, :3], np.array([-np.inf, np.inf])
-        if m.actuator_ctrlnum[a] and m.actuator_ctrllimited[control]:
-            if fixed and plain and not biased:
-                force = np.sort(m.actuator_gainprm[a, 0] * m.actuator_ctrlrange[control])
-            else:
-                what = "ranges of controls (ctrlrange) that are no torques, of"
-                left_out.setdefault(what, []).append(name)
-        affine = m.actuator_biastype[a] == mjtBias.mjBIAS_AFFINE
-        if fixed and affine and bias[0] == 0.0 and (bias[1:] <= 0.0).all():
-            kp[v] -= gear**2 * bias[1]
-            kd[v] -= gear**2 * bias[2]
-            biased = False
-        if m.actuator_forcelimited[a]:
-            force = np.clip(force, *m.actuator_forcerange[a])
-        if not (fixed and plain) or biased or m.actuator_dampingpoly[a].any():
-            what = "activations, gains and biases that are not those of a motor or servo, of"
-            left_out.setdefault(what, []).append(name)
-        reach[v] += np.sort(gear * force)
-    for v, joint in motors.items():
-        if m.jnt_actfrclimited[joint]:
-            reach[v] = np.clip(reach[v], *m.jnt_actfrcrange[joint])
-    effort = np.abs(reach).max(axis=1, initial=0.0)
-    said = [f"not simulated: {what}: {', '.join(some)}" for what, some in left_out.items()]
-    lopsided = [f"'{names[joint]}'" for v, joint in motors.items() if -reach[v, 0] != reach[v, 1]]
-    if lopsided:
-        said.append(
-            "motors that are stronger in one direction are as strong in the other: "
-            + ", ".join(lopsided)
-        )
-    driven = sorted(joint for v, joint in motors.items() if effort[v] > 0.0)
-    return Motors(driven, effort, armature, damping, kp, kd, said)
 
 
 class MjcfModel:
     """The bodies of a `mujoco.MjModel` that joints carry, and those between them and the world."""
 
     def __init__(self, m: Any) -> None:
-        from mujoco import mjtDisableBit
+        from mujoco import mjtDisableBit, mjtGeom
 
         self.model, self._m = pin.Model(), m
         # joint and frame of each body, and its placement in the frame of that joint
         self.at: dict[int, tuple[int, int, pin.SE3]] = {0: (0, 0, pin.SE3.Identity())}
         given = [m.joint(j).name for j in range(m.njnt)]
-        self.joints = _unique(given, "joint", ("universe", *FREE_JOINTS, *PLANAR_JOINTS))
+        self.joints = _unique(given, "joint", RESERVED)
         # joints of which the name was taken, and their new names
         self.renamed = {a: b for a, b in zip(given, self.joints, strict=True) if a and a != b}
         self._bodies = _unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))
         roots = {int(m.body_rootid[body]) for body in m.jnt_bodyid}
         # the only body of the world that moves has a free joint, which the model is without
         self.floats = len(roots) == 1 and m.jnt_type[0] == FREE
+        # geometry that bodies cannot have here
+        self.flat = np.isin(m.geom_type, [int(mjtGeom.mjGEOM_PLANE), int(mjtGeom.mjGEOM_HFIELD)])
         for body in range(1, m.nbody):
             if not roots or int(m.body_rootid[body]) in roots:
                 self._add_body(body)
@@ -150,6 +79,18 @@ class MjcfModel:
                 turned = self.model.names[self.model.getJointId(name) + 1]
                 found[str(turned)] = _turn(qpos[k + 3 : k + 7]).coeffs()
         return found, root
+
+    def apart(self) -> frozenset[frozenset[str]]:
+        """Pairs of bodies that never touch: by their masks, or since they are excluded."""
+        m, types = self._m, self._m.body_contype[:, None]
+        meets = types & m.body_conaffinity
+        meets |= meets.T
+        first, second = np.divmod(m.exclude_signature, 1 << 16)
+        meets[[*first, *second], [*second, *first]] = 0
+        first, second = m.geom_bodyid[m.pair_geom1], m.geom_bodyid[m.pair_geom2]
+        meets[[*first, *second], [*second, *first]] = 1
+        names = self._bodies
+        return frozenset(frozenset({names[a], names[b]}) for a, b in np.argwhere(meets == 0))
 
     def geometry(self, wanted: np.ndarray) -> pin.GeometryModel:
         """Geometry of the bodies that is wanted, (ngeom,), without planes and height fields."""
@@ -211,25 +152,22 @@ def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
     """Geometry in its own frame; None: a plane or a height field."""
     from mujoco import mjtGeom
 
-    x, y, z = m.geom_size[k].tolist()
-    match m.geom_type[k]:
-        case mjtGeom.mjGEOM_SPHERE:
-            return coal.Sphere(x)
-        case mjtGeom.mjGEOM_CAPSULE:
-            return coal.Capsule(x, 2.0 * y)
-        case mjtGeom.mjGEOM_CYLINDER:
-            return coal.Cylinder(x, 2.0 * y)
-        case mjtGeom.mjGEOM_BOX:
-            return coal.Box(2.0 * x, 2.0 * y, 2.0 * z)
-        case mjtGeom.mjGEOM_ELLIPSOID:
-            return coal.Ellipsoid(x, y, z)
-        case mjtGeom.mjGEOM_MESH | mjtGeom.mjGEOM_SDF:
-            mesh = m.mesh(int(m.geom_dataid[k])).id
-            first, begin = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
-            vertices = m.mesh_vert[first : first + int(m.mesh_vertnum[mesh])]
-            faces = m.mesh_face[begin : begin + int(m.mesh_facenum[mesh])]
-            return triangle_geometry(np.array(vertices, dtype=float), faces)
-    return None
+    size, kind = m.geom_size[k], mjtGeom(m.geom_type[k])
+    if kind in (mjtGeom.mjGEOM_MESH, mjtGeom.mjGEOM_SDF):
+        mesh = m.mesh(int(m.geom_dataid[k])).id
+        first, begin = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
+        vertices = m.mesh_vert[first : first + int(m.mesh_vertnum[mesh])]
+        faces = m.mesh_face[begin : begin + int(m.mesh_facenum[mesh])]
+        return triangle_geometry(np.array(vertices, dtype=float), faces)
+    primitives = {
+        mjtGeom.mjGEOM_SPHERE: (coal.Sphere, size[:1]),
+        mjtGeom.mjGEOM_CAPSULE: (coal.Capsule, size[:2] * [1.0, 2.0]),
+        mjtGeom.mjGEOM_CYLINDER: (coal.Cylinder, size[:2] * [1.0, 2.0]),
+        mjtGeom.mjGEOM_BOX: (coal.Box, size * 2.0),
+        mjtGeom.mjGEOM_ELLIPSOID: (coal.Ellipsoid, size),
+    }
+    make, sizes = primitives.get(kind, (None, size))
+    return make(*sizes.tolist()) if make else None
 
 
 def _placement(position: np.ndarray, turn: np.ndarray) -> pin.SE3:

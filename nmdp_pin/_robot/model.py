@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._robot.joint_limits import Mimic
+from nmdp_pin._robot.joint_limits import Mimic, named_joints
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.settings import Base
 
@@ -20,6 +20,9 @@ PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
 # The joints of a floating base. Its linear velocity is the world's: in a frame that turns with the
 # base, differences of velocities over a long step would bend the path of whatever spins.
 FREE_JOINTS = ("root_translation", "root_rotation")
+LARGEST_NUMBER = 1e10  # in descriptions; MuJoCo stops a simulation at such numbers
+# Names of joints that descriptions must not have.
+RESERVED = ("universe", *FREE_JOINTS, *PLANAR_JOINTS)
 _BODY = "body frame "  # a name that no URDF element has, followed by the frame's index
 # A mass matrix with a smaller ratio of eigenvalues is singular in double precision.
 SINGULAR = 1e-14
@@ -40,6 +43,7 @@ class Description:
     root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # of the root link; never written to
     mimics: tuple[Mimic, ...] = ()
     posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)  # 0 where absent
+    apart: frozenset[frozenset[str]] = frozenset()  # pairs of links that never touch
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -74,9 +78,10 @@ def build_model(
     geometries = [g for g in (described.visual, described.collision) if g is not None]
     lock = [model.getJointId(name) for name in locked]
     if lock:
-        model, geometries = pin.buildReducedModel(
-            model, geometries, lock, standing_configuration(model, pose, base_pose)
-        )
+        q, model = standing_configuration(model, pose, base_pose), pin.Model(model)
+        names = _hide_links(model)
+        model, geometries = pin.buildReducedModel(model, geometries, lock, q)
+        _show_links(model, names)
     if base != "fixed" or not base_pose.isIdentity():
         name, gravity = model.name, model.gravity
         holder, place = base_model(base, base_pose)
@@ -140,19 +145,31 @@ def append_model(
 ) -> tuple[pin.Model, list[pin.GeometryModel]]:
     """Put a model on a frame of another one, with their geometries; names may repeat."""
     first, second = pin.Model(first), pin.Model(second)
-    names: dict[str, str] = {}
-    # pinocchio finds the frame of a joint by name alone, and many URDFs name a link like a joint.
-    for frame in (*list(first.frames)[1:], *list(second.frames)[1:]):
-        if frame.type == pin.FrameType.BODY:
-            names[f"{_BODY}{len(names)}"] = frame.name
-            frame.name = f"{_BODY}{len(names) - 1}"
+    names = _hide_links(first, second)
     moved = [pin.appendModel(first, second, a, b, carrier, place)[1] for a, b in geometries]
     whole = pin.appendModel(first, second, carrier, place)
     # pinocchio 4.1 forgets the armature of both
     whole.armature[:] = np.concatenate([first.armature, second.armature])
-    for frame in whole.frames:
-        frame.name = names.get(frame.name, frame.name)
+    _show_links(whole, names)
     return whole, moved
+
+
+def _hide_links(*models: pin.Model) -> dict[str, str]:
+    """Give links other names, in place, and return theirs by the other ones.
+
+    Pinocchio finds the frame of a joint by name alone, and many URDFs name a link like a joint.
+    """
+    names: dict[str, str] = {}
+    for frame in (frame for model in models for frame in list(model.frames)[1:]):
+        if frame.type == pin.FrameType.BODY:
+            names[f"{_BODY}{len(names)}"] = frame.name
+            frame.name = f"{_BODY}{len(names) - 1}"
+    return names
+
+
+def _show_links(model: pin.Model, names: Mapping[str, str]) -> None:
+    for frame in model.frames:
+        frame.name = names.get(frame.name, frame.name)
 
 
 def _in_plane(base_pose: pin.SE3) -> np.ndarray:
@@ -184,8 +201,8 @@ def standing_configuration(
 def base_velocities(model: pin.Model, driven: np.ndarray) -> np.ndarray:
     """Velocity indices of the floating bases of robots and of free bodies, shape (n,)."""
     found: list[int] = []
-    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
-        if joint.nv == 6 or str(name).split("/")[-1] in (*FREE_JOINTS, *PLANAR_JOINTS):
+    for name, joint in named_joints(model):
+        if joint.nv == 6 or name.split("/")[-1] in (*FREE_JOINTS, *PLANAR_JOINTS):
             found += range(joint.idx_v, joint.idx_v + joint.nv)
     return np.array([v for v in found if v not in driven], dtype=int)
 

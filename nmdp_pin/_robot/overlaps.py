@@ -75,16 +75,11 @@ class OverlapCheck:
         for i, j in itertools.combinations(range(len(items)), 2):
             if not connected(robot.model, int(items[i].parentJoint), int(items[j].parentJoint)):
                 self._shapes.addCollisionPair(pin.CollisionPair(solid[i], solid[j]))
-        points = [
-            (item.parentJoint, self._links[flat[k]], item.placement.act(centre), radius)
-            for k, item in enumerate(items)
-            if item.parentJoint
-            for centre, radius in _spheres(item.geometry)
+        self._points = [  # joint, link, centre and radius
+            (int(items[k].parentJoint), self._links[flat[k]], items[k].placement.act(x), radius)
+            for k in moving
+            for x, radius in _spheres(items[k].geometry)
         ]
-        self._carriers = np.array([joint for joint, _, _, _ in points], dtype=int)
-        self._of_link = [link for _, link, _, _ in points]
-        self._centres = np.array([centre for _, _, centre, _ in points]).reshape(-1, 3)
-        self._radii = np.array([radius for _, _, _, radius in points])
         self._pairs = [
             (self._links[pair.first], self._links[pair.second])
             for pair in self._shapes.collisionPairs
@@ -127,7 +122,7 @@ class OverlapCheck:
             pin.computeCollisions(
                 self._model, self._data, self._near, self._callback, configuration
             )
-            for pair, depth in [*self._depths_by_coal(), *self._depths_of_points()]:
+            for pair, depth in [*self._of_shapes(), *self._of_points()]:
                 depths = found.setdefault(pair, np.zeros(len(q)))
                 depths[row] = max(depth, depths[row])
         return found
@@ -141,21 +136,21 @@ class OverlapCheck:
         placed = pin.GeometryObject(name, carrier, 0, placement, geometry)
         return int(self._shapes.addGeometryObject(placed))
 
-    def _depths_by_coal(self) -> Iterator[tuple[tuple[str, str], float]]:
+    def _of_shapes(self) -> Iterator[tuple[tuple[str, str], float]]:
         """Pairs and depths of the overlaps that coal has found, whose results are cleared."""
         for pair, result in zip(self._pairs, self._results.collisionResults, strict=True):
             if result.isCollision():
                 yield pair, max(-contact.penetration_depth for contact in result.getContacts())
                 result.clear()
 
-    def _depths_of_points(self) -> Iterator[tuple[tuple[str, str], float]]:
+    def _of_points(self) -> Iterator[tuple[tuple[str, str], float]]:
         """Links and depths of their points in meshes and height fields, to coal mere surfaces."""
-        if self._rough is None or not len(self._radii):
-            return
-        world = in_world(self._data, self._carriers, self._centres)
-        depths = self._radii - self._rough.query(world).distance
-        for k in np.flatnonzero(depths > 0.0):
-            yield (self._of_link[k], GROUND), float(depths[k])
+        if self._rough and self._points:
+            joints, links, centres, radii = zip(*self._points, strict=True)
+            world = in_world(self._data, np.array(joints), np.array(centres))
+            depths = np.array(radii) - self._rough.query(world).distance
+            for k in np.flatnonzero(depths > 0.0):
+                yield (links[k], GROUND), float(depths[k])
 
 
 def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarray) -> list[str]:

@@ -9,6 +9,7 @@ import pinocchio as pin
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits
+from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RobotError
@@ -37,7 +38,7 @@ class Robot:
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
             joints, by the index of the joint.
         disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
-            says.
+            or MJCF file says.
         notes: choices made while loading, one sentence each.
         warnings: oddities of the description that stop no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
@@ -63,8 +64,8 @@ class Robot:
     disabled: frozenset[tuple[int, int]] = frozenset()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    missing_visuals: tuple[tuple[str, str], ...] = ()
-    missing_collisions: tuple[tuple[str, str], ...] = ()
+    missing_visuals: Missing = ()
+    missing_collisions: Missing = ()
 
     def __post_init__(self) -> None:
         # Pinocchio's mass matrix and derivatives are wrong otherwise.
@@ -111,9 +112,7 @@ class Robot:
         Raises:
             RobotError: a mesh is missing, or the robot was loaded without visuals.
         """
-        if self.visual_model is None:
-            raise self._absent("visual", self.missing_visuals)
-        return self.visual_model
+        return self._required("visual", self.visual_model, self.missing_visuals)
 
     def require_collisions(self) -> pin.GeometryModel:
         """Collision geometry of the robot.
@@ -121,18 +120,16 @@ class Robot:
         Raises:
             RobotError: a mesh is missing.
         """
-        if self.collision_model is None:
-            raise self._absent("collision", self.missing_collisions)
-        return self.collision_model
+        return self._required("collision", self.collision_model, self.missing_collisions)
 
-    def _absent(self, kind: str, missing: tuple[tuple[str, str], ...]) -> RobotError:
-        if not missing:
-            return RobotError(f"was loaded with {kind}s=False", file=self.source)
-        link, mesh = missing[0]
-        more = f" ({len(missing) - 1} more are missing)" if len(missing) > 1 else ""
-        return RobotError(
-            f"{kind} mesh '{mesh}' was not found{more}; name the folder that holds its package "
-            "in package_dirs",
-            file=self.source,
-            element=f"link '{link}'",
-        )
+    def _required(
+        self, kind: str, geometry: pin.GeometryModel | None, missing: Missing
+    ) -> pin.GeometryModel:
+        if geometry is None and not missing:
+            raise RobotError(f"was loaded with {kind}s=False", file=self.source)
+        if geometry is None:
+            link, mesh = missing[0]
+            more = f" ({len(missing) - 1} more are missing)" if len(missing) > 1 else ""
+            what = f"{kind} mesh '{mesh}' was not found{more}; name the folder of its package in "
+            raise RobotError(f"{what}package_dirs", file=self.source, element=f"link '{link}'")
+        return geometry

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from nmdp_pin._files.input_file import read_toml
+from nmdp_pin._options import sentence, unknown
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin.errors import ControlError, RobotError
 
@@ -116,11 +117,13 @@ def read_settings(path: Path) -> RobotSettings:
     try:
         settings = RobotSettings.model_validate(table)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        allowed = f" (allowed keys: {', '.join(RobotSettings.model_fields)})"
-        hint = allowed if first["type"] == "extra_forbidden" and len(first["loc"]) == 1 else ""
-        raise RobotError(f"{first['msg']}{hint}", file=str(path), element=key) from error
+        line = error.errors(include_url=False)[0]
+        *above, last = map(str, line["loc"])
+        what = sentence(line)
+        if line["type"] == "extra_forbidden":
+            known = () if above else RobotSettings.model_fields
+            what = unknown(last, "a key of this table", known)
+        raise RobotError(what, file=str(path), element=".".join([*above, last])) from error
     for name in (settings.urdf, *settings.variants.values()):
         if Path(name).name != name or not name.endswith(".urdf"):
             raise RobotError(

@@ -15,7 +15,6 @@ from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.model import RobotModel
 from nmdp_pin._robot.settings import ContactPoint
 from nmdp_pin._terrain.coal_mesh import surface_mesh
-from nmdp_pin.errors import RobotError
 
 # A step costs time for each of them: more is a mistake.
 MOST_CONTACT_POINTS = 1024
@@ -33,10 +32,6 @@ def points_on_surfaces(body: RobotModel, links: Sequence[str], count: int) -> li
     points of a smaller one. Parts of the surface inside another shape of the link get no points.
     Fewer than `count` are found where points would coincide.
     """
-    whole = isinstance(count, int) and not isinstance(count, bool)
-    if not (whole and 1 <= count <= MOST_CONTACT_POINTS):
-        what = f"must be a whole number from 1 to {MOST_CONTACT_POINTS}, got {count!r}"
-        raise RobotError(what, element="contact_points")
     model = body.model
     shapes = [(k, s) for k, link in enumerate(links) for s in shapes_of(body, link)]
     meshes = [surface_mesh(shape.geometry) for _, shape in shapes]

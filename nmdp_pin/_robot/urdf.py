@@ -1,6 +1,7 @@
 """Description of a robot from a URDF, which pinocchio reads after it is checked."""
 
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,18 +11,21 @@ from nmdp_pin._files.input_file import read_input
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.meshes import far_off, locate_meshes, refuse_shapeless, turn_y_up
 from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
-from nmdp_pin._robot.urdf_problems import LIMITED, VERSIONS, find_problems
+from nmdp_pin._robot.urdf_problems import EXTENSION, LIMITED, NUMBERS, VERSIONS, find_problems
 from nmdp_pin.errors import RobotError
 
 # The largest description of example-robot-data has 0.2 MB.
 _LARGEST = 5_000_000  # [bytes]
 _DEPTH = 64  # of elements in each other; urdfdom reads five levels
 _SHOWN = 10  # problems in one message
-# All that pinocchio needs; <gazebo>, <transmission> and the like are left behind.
-_KEPT: dict[str, tuple[str, ...]] = {
-    "robot": ("link", "joint", "material"),
-    "link": ("inertial", "visual", "collision", "collision_checking"),
+# Elements that pinocchio needs, by their place.
+_KEPT = {
+    ".": ("link", "joint", "material"),
+    "link": ("inertial", "visual", "collision", EXTENSION),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+    "link/inertial": ("origin", "mass", "inertia"),
+    "link/visual": ("origin", "geometry", "material"),
+    "link/collision": ("origin", "geometry", "material"),
 }
 # Attributes that are no numbers: their blanks count.
 _WORDS = ("name", "filename", "link", "type", "version", "joint")
@@ -30,6 +34,7 @@ _WORDS = ("name", "filename", "link", "type", "version", "joint")
 def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
     """Description of a URDF."""
     root = read_urdf(path)
+    unread = _strip(root)
     problems = find_problems(root)
     fatal = [problem for problem in problems if problem.fatal]
     if fatal:
@@ -52,6 +57,9 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
         raise RobotError(f"pinocchio cannot read it: {said}", file=str(path)) from error
     refuse_shapeless(shapes, path)
     notes = turn_y_up(model, shapes)
+    if unread:
+        parts = ", ".join(f"{part} ({count})" for part, count in unread.items())
+        notes += (f"parts of the URDF that are not read: {parts}",)
     if looks:
         refuse_shapeless(looks, path)
         turn_y_up(model, looks)
@@ -72,36 +80,32 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
 
 
 def read_urdf(path: Path) -> ET.Element:
-    """The `<robot>` element of a URDF, holding only what is read."""
-    file = str(path)
+    """The `<robot>` element of a URDF."""
     data = read_input(path, "robot description", largest=_LARGEST, error=RobotError)
     try:
         root = ET.fromstring(data)
-    except ET.ParseError as error:
-        line, column = error.position
-        what, place = str(error).split(":")[0], f"line {line}, column {column + 1}"
-        raise RobotError(f"is not valid XML: {what}", file=file, element=place) from error
-    except (LookupError, ValueError) as error:
-        raise RobotError(f"is not valid XML: {error}", file=file) from error
-    if root.tag != "robot":
-        raise RobotError(
-            f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
-            "name ends in .xml or .mjcf; SDF must be converted to URDF first",
-            file=file,
-        )
-    if root.find("/".join("*" * _DEPTH)) is not None:
-        raise RobotError(f"nests more than {_DEPTH} elements; a robot never does", file=file)
-    if any("xacro" in str(element.tag) for element in root.iter()):
-        raise RobotError("is a xacro file; run xacro on it first", file=file)
-    moving = [joint for joint in root.iterfind("joint") if joint.get("type") != "fixed"]
-    for count, most, what in (
-        (len(root.findall("link")), MAX_LINKS, "links"),
-        (len(moving), MAX_MOVING, "joints that move"),
-    ):
-        if count > most:
-            raise RobotError(f"has {count} {what}; at most {most} are read", file=file)
+    except (ET.ParseError, LookupError, ValueError) as error:
+        what = f"is not valid XML: {str(error).partition(':')[0]}"
+        line, column = getattr(error, "position", (0, 0))
+        place = f"line {line}, column {column + 1}" if line else ""
+        raise RobotError(what, file=str(path), element=place) from error
+    links, moving = root.findall("link"), root.findall("joint")
+    moving = [joint for joint in moving if joint.get("type") != "fixed"]
+    faults = {
+        f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
+        "name ends in .xml or .mjcf; SDF must be converted to URDF first": root.tag != "robot",
+        f"nests more than {_DEPTH} elements; a robot never does": root.find("/".join("*" * _DEPTH)),
+        "is a xacro file; run xacro on it first": any(
+            "xacro" in str(element.tag) for element in root.iter()
+        ),
+        f"has {len(links)} links; at most {MAX_LINKS} are read": len(links) > MAX_LINKS,
+        f"has {len(moving)} joints that move; at most {MAX_MOVING} are read": len(moving)
+        > MAX_MOVING,
+    }
+    for fault, there in faults.items():
+        if there not in (None, False):
+            raise RobotError(fault, file=str(path))
     root.set("name", root.get("name") or path.stem)
-    _strip(root)
     return root
 
 
@@ -123,11 +127,18 @@ def _take_mimics(root: ET.Element) -> tuple[Mimic, ...]:
     return tuple(found)
 
 
-def _strip(root: ET.Element) -> None:
-    """Reduce the document to what Pinocchio reads, without what confuses urdfdom."""
-    for tag, kept in _KEPT.items():
-        for parent in [root] if tag == "robot" else root.findall(tag):
-            parent[:] = [child for child in parent if child.tag in kept and not _blank(child)]
+def _strip(root: ET.Element) -> Counter[str]:
+    """Reduce the document to what pinocchio reads, without what confuses urdfdom.
+
+    Returns the numbers of elements and attributes that are left out.
+    """
+    unread: Counter[str] = Counter()
+    for place, kept in _KEPT.items():
+        for parent in root.findall(place):
+            unread.update(f"<{child.tag}>" for child in parent if child.tag not in kept)
+            read = [child for child in parent if child.tag in kept]
+            # a <visual> may name a material of the <robot>
+            parent[:] = [c for c in read if place == "link/visual" or not _blank(c)]
     for k, visual in enumerate(root.iterfind("link/visual")):
         for material in visual.findall("material"):
             if not material.get("name") and _blank(material):
@@ -143,9 +154,13 @@ def _strip(root: ET.Element) -> None:
                     limit.set(key, limit.get(key, "0"))
     root.attrib = {key: text for key, text in root.items() if key in _WORDS}
     for element in root.iter():
+        known = (*_WORDS, *NUMBERS.get(element.tag, ()))
         for key, text in element.items():
+            if key not in known:
+                unread[f"<{element.tag} {key}>"] += 1
             if key not in _WORDS:
                 element.set(key, " ".join(text.split()))
+    return unread
 
 
 def _blank(element: ET.Element) -> bool:

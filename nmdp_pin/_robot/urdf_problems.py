@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmdp_pin._robot.model import LARGEST_NUMBER, RESERVED
+
 VERSIONS = ("1.0", "1.1", "1.2")
 # The joints whose limits have a default before the last version.
 LIMITED = ("revolute", "prismatic")
 _JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 # How many numbers an attribute of an element holds; others are words or are not read.
-_NUMBERS: dict[str, dict[str, int]] = {
+NUMBERS: dict[str, dict[str, int]] = {
     "origin": {"xyz": 3, "rpy": 3, "quat_xyzw": 4},
     "axis": {"xyz": 3},
     "limit": {"lower": 1, "upper": 1, "effort": 1, "velocity": 1},
@@ -31,9 +33,12 @@ _NUMBERS: dict[str, dict[str, int]] = {
     "color": {"rgba": 4},
 }
 _SIZED = ("box", "sphere", "cylinder", "capsule")
+_THINNEST = 1e-12  # [m]
 # Elements that need all of these attributes.
 _WHOLE = ("mass", "inertia", *_SIZED)
-_EXTENSION = "collision_checking"  # names shapes otherwise
+EXTENSION = "collision_checking"  # names shapes otherwise
+# What a link may have several of.
+_SEVERAL = ("visual", "collision", EXTENSION)
 _NOT_NEGATIVE = ("effort", "velocity", "damping", "friction", "value")
 # Relative slack of the triangle inequality: URDFs are written with five or six digits.
 _SLACK = 1e-4
@@ -56,7 +61,7 @@ def find_problems(root: ET.Element) -> list[Problem]:
     """All problems of a URDF."""
     links, joints = root.findall("link"), root.findall("joint")
     moving = {joint.get("name", "") for joint in joints if joint.get("type") != "fixed"}
-    problems = [*_names(root), *_numbers(root)]
+    problems = [*_names(root), *_numbers(root), *_repeated(root)]
     problems += [problem for joint in joints for problem in _joint(joint, moving)]
     problems += [problem for link in links for problem in _link(link)]
     if not any(problem.fatal for problem in problems):
@@ -89,14 +94,25 @@ def _names(root: ET.Element) -> Iterator[Problem]:
             yield Problem(element.tag, 'has no name; give it name="..."')
         elif counts.pop((element.tag, element.get("name", "")), 0) > 1:
             yield Problem(_label(element), "this name is given twice; names must be unique")
+        if element.tag == "joint" and element.get("name") in RESERVED:
+            yield Problem(_label(element), "is called like a joint of a base; give it another name")
+
+
+def _repeated(root: ET.Element) -> Iterator[Problem]:
+    """Elements of which urdfdom reads the first alone."""
+    for owner in root:
+        for parent in (owner, *owner.iterfind("inertial")):
+            for tag, count in Counter(child.tag for child in parent).items():
+                if count > 1 and tag not in _SEVERAL:
+                    yield Problem(_label(owner), f"has {count} <{tag}>; give one")
 
 
 def _numbers(root: ET.Element) -> Iterator[Problem]:
     """Attributes that must be finite numbers and are not, sizes that are not positive."""
     for owner in root:
-        elements = [owner, *(e for part in owner if part.tag != _EXTENSION for e in part.iter())]
+        elements = [owner, *(e for part in owner if part.tag != EXTENSION for e in part.iter())]
         for element in elements:
-            for key, count in _NUMBERS.get(element.tag, {}).items():
+            for key, count in NUMBERS.get(element.tag, {}).items():
                 if element.get(key) is None and element.tag not in _WHOLE:
                     continue
                 values = _values(element, key)
@@ -104,8 +120,11 @@ def _numbers(root: ET.Element) -> Iterator[Problem]:
                 if len(values) != count or not all(map(math.isfinite, values)):
                     plural = "s" if count > 1 else ""
                     yield Problem(_label(owner), f"{what} must hold {count} finite number{plural}")
-                elif element.tag in _SIZED and min(values) <= 0.0:
-                    yield Problem(_label(owner), f"{what} must be positive")
+                elif element.tag != "limit" and max(map(abs, values)) > LARGEST_NUMBER:
+                    limit = f"must hold numbers of at most {LARGEST_NUMBER:g}"
+                    yield Problem(_label(owner), f"{what} {limit}")
+                elif element.tag in _SIZED and min(values) < _THINNEST:
+                    yield Problem(_label(owner), f"{what} must be at least {_THINNEST:g}")
                 elif key in _NOT_NEGATIVE and values[0] < 0.0:
                     yield Problem(_label(owner), f"{what} must not be negative")
 
@@ -125,16 +144,17 @@ def _joint(joint: ET.Element, moving: set[str]) -> Iterator[Problem]:
         what = 'a limit is missing; give <limit lower upper effort="..." velocity="..."/>'
         yield Problem(name, what)
     lower, upper = (sum(_values(limit, key)) for key in ("lower", "upper"))
-    if kind in LIMITED and lower > upper:
+    if lower > upper and (kind in LIMITED or joint.find("limit[@lower][@upper]") is not None):
         yield Problem(name, f"its lower limit {lower:g} is above the upper one, {upper:g}")
     if kind == "planar" and any((axis or [1.0, 0.0, 0.0])[:2]):
         what = "moves along x and y of its frame, whatever its axis; turn the frame by <origin rpy>"
         yield Problem(name, what, fatal=False)
-    dynamics = joint.find("dynamics")
-    if kind in ("planar", "floating") and any(
-        any(_values(dynamics, key)) for key in ("damping", "friction")
-    ):
-        what = f"a {kind} joint has neither damping nor friction here: those given are left out"
+    given = {key: any(_values(joint.find("dynamics"), key)) for key in ("damping", "friction")}
+    given |= {key: any(_values(limit, key)) for key in ("lower", "upper", "effort")}
+    unbound = {"planar": [*given], "floating": [*given], "continuous": ["lower", "upper"]}
+    left = [key for key in unbound.get(kind, ()) if given[key]]
+    if left:
+        what = f"a {kind} joint has none of what is given, which is left out: {', '.join(left)}"
         yield Problem(name, what, fatal=False)
     primary = "" if mimic is None else mimic.get("joint", "")
     if mimic is not None and primary not in moving - {joint.get("name", "")}:

@@ -1,11 +1,11 @@
 """The [robot] table of a scenario: which robot, how it is read, the state in which it starts."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 import pinocchio as pin
-from pydantic import Field, PlainValidator, TypeAdapter, model_validator
+from pydantic import Field, model_validator
 
 from nmdp_pin._options import (
     FilePath,
@@ -14,11 +14,10 @@ from nmdp_pin._options import (
     Vector3,
     phrased,
     refusal,
-    shown,
     unknown,
     worded,
 )
-from nmdp_pin._robot import EXTENTS, ContactPoint, Robot, load_robot
+from nmdp_pin._robot import Robot, load_robot
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._scenario.section import OptionsSection, Section, options_section
 from nmdp_pin._state.state import State
@@ -45,39 +44,11 @@ class InitialSection(MovingSection):
     joint_velocities: dict[str, Number] = Field({}, description="joint = velocity [rad/s or m/s]")
 
 
-def _contact(value: Any) -> str | ContactPoint:
-    """Contact point: name of a link or frame, or a table."""
-    if isinstance(value, str | ContactPoint):
-        return value
-    if isinstance(value, dict):
-        for key in value.keys() - ContactPoint.model_fields.keys():
-            raise refusal(unknown(key, "a key of this table", ContactPoint.model_fields), (key,))
-        return ContactPoint.model_validate(value)
-    raise worded(f"must be the name of a link or frame, or a table, got {shown(value)}")
-
-
-_CONTACTS: TypeAdapter[Any] = TypeAdapter(tuple[Annotated[Any, PlainValidator(_contact)], ...])
-
-
-def _contacts(value: Any) -> str | tuple[str | ContactPoint, ...]:
-    """A word for all of them, or a list of contacts."""
-    if not isinstance(value, str):
-        return _CONTACTS.validate_python(value)
-    if value not in EXTENTS:
-        raise worded(f"must be {' or '.join(map(repr, EXTENTS))} or a list, got '{value}'")
-    return value
-
-
 class RobotKeys(OptionsSection):
     """Robot and where it starts; the other keys are the options of `load_robot`."""
 
     name: str | None = Field(None, description="bundled robot or one of example-robot-data")
     urdf: FilePath | None = Field(None, description="path of a URDF, MJCF or robot.toml file")
-    contacts: Annotated[Any, PlainValidator(_contacts)] = Field(
-        None,
-        description='"feet", "all", or a list of links, frames or tables (below); absent: see '
-        "[robots](../robots.md)",
-    )
     self_collision: Annotated[
         Flag | tuple[tuple[str, str], ...], phrased("true, false or a list of pairs of names")
     ] = Field(

@@ -1,5 +1,6 @@
 """Every robot of example-robot-data loads by its name."""
 
+import dataclasses
 import json
 import pickle
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from kept_values import ROBOTS, differences, of_robot
+from urdf_samples import HOPPER, write
 
 from nmdp_pin._robot import (
     bundled_robots,
@@ -18,7 +20,9 @@ from nmdp_pin._robot import (
     touching,
 )
 from nmdp_pin._robot.body_contacts import connected
-from nmdp_pin._robot.catalog import find_robot
+from nmdp_pin._robot.catalog import RobotFiles, find_robot
+from nmdp_pin._robot.loading import assemble, describe
+from nmdp_pin._robot.settings import RobotSettings
 from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import RobotError
 
@@ -119,6 +123,34 @@ def test_self_collision_follows_the_srdf(name, count):
     assert beside.disabled == bot.disabled
     other = together(free_body("ball", Sphere(radius=0.1), mass=1.0), [bot])
     assert other.disabled == {(i + 2, j + 2) for i, j in bot.disabled}
+
+
+SRDF = """<robot name="sample"><passive_joint name="hip"/><passive_joint name="no"/>
+<rotor_params><joint name="hip" mass="2e-4" gear_ratio="50"/></rotor_params>
+<group_state name="up" group="all"><joint name="hip" value="0.5"/></group_state></robot>"""
+
+
+@pytest.mark.parametrize("base", ["free-flyer", "fixed"])
+def test_what_an_srdf_says(base, tmp_path):
+    """Posture, rotors behind their gears, joints without a motor; other joints are told."""
+    urdf = write(tmp_path, HOPPER)
+    settings = RobotSettings(base=base, armature=0.1)
+    srdf = write(tmp_path, SRDF, "sample.srdf")
+    files = RobotFiles("sample", urdf, settings, srdf=srdf, posture="up")
+    bot = assemble(files, describe(files, visuals=False))
+    assert bot.standing[-1] == 0.5
+    assert bot.model.armature[-1] == pytest.approx(0.1 + 2e-4 * 50.0**2)
+    assert not bot.model.armature[:-1].any()
+    assert not len(bot.driven)
+    assert "joints of the SRDF that the URDF lacks or fixes: no" in bot.notes
+    other = dataclasses.replace(files, posture="none")
+    assert assemble(other, describe(files, visuals=False)).standing[-1] == 0.0
+
+
+def test_rotors_of_talos():
+    """Its SRDF gives 1e-5 kg m2 behind a gear of 100."""
+    robot = load_robot("talos_legs", visuals=False)
+    np.testing.assert_allclose(robot.model.armature[6:], 0.1)
 
 
 def test_legs_of_talos():

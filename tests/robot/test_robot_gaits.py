@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
+from urdf_samples import HOPPER, write
 
 from nmdp_pin._robot import load_robot
 from nmdp_pin._robot.gait import Gait
@@ -50,6 +51,28 @@ def test_knots_put_the_feet_where_they_belong(name, gait_name):
         ]
         assert time == knot["t"]
         np.testing.assert_allclose(feet, knot["feet"], atol=KNOT_TOL)
+
+
+@pytest.mark.parametrize(
+    ("driven", "joints", "says"),
+    [
+        ('["hip"]', '["knee"]', "joint 'knee': does not exist"),
+        ("[]", '["hip"]', None),
+        ('["hip"]', '["hip"]', ""),
+    ],
+)
+def test_joints_of_gaits(driven, joints, says, tmp_path):
+    """Unknown ones are refused; a gait of locked ones is left out, and told."""
+    write(tmp_path, HOPPER)
+    text = f'urdf = "sample.urdf"\ndriven = {driven}\n[gaits.walk]\njoints = {joints}\n'
+    path = write(tmp_path, text + "times = [0.0, 1.0]\npositions = [[0.0], [1.0]]\n", "robot.toml")
+    if says:
+        with pytest.raises(RobotError, match=says):
+            load_robot(path)
+        return
+    bot = load_robot(path)
+    assert ("gaits of joints that are locked, left out: walk" in bot.notes) == (says is None)
+    assert len(bot.gaits) == (says is not None)
 
 
 @pytest.mark.parametrize(("name", "gait_name"), GAITS)

@@ -68,6 +68,33 @@ def test_friction_and_mimics_are_read(tmp_path):
     assert none.kinds == ()
 
 
+def copying(*primaries: str) -> str:
+    """Links in a row, of whose joints j0, j1, ... the first copy others, twice and 0.25 more."""
+    joints = [hinge(f"j{k}", f"l{k}", f"l{k + 1}") for k in range(len(primaries) + 1)]
+    for k, primary in enumerate(primaries):
+        mimic = f'<mimic joint="{primary}" multiplier="2" offset="0.25"/></joint>'
+        joints[k] = joints[k].replace("</joint>", mimic)
+    return robot(*(link(f"l{k}") for k in range(len(joints) + 1)), *joints)
+
+
+def test_copies_of_copies(tmp_path):
+    """They copy the first of all, in whatever order they stand."""
+    bot = load_robot(write(tmp_path, copying("j1", "j2")), base="fixed")
+    assert bot.limits.mimics == (Mimic("j0", "j2", 4.0, 0.75), Mimic("j1", "j2", 2.0, 0.25))
+    np.testing.assert_allclose(bot.standing, [0.75, 0.25, 0.0], atol=ROUNDING)
+    np.testing.assert_array_equal(bot.driven, [2])
+
+
+@pytest.mark.parametrize("primaries", [("j1", "j0"), ("j1", "j2", "j1"), ("j0",)])
+def test_copies_in_a_circle(primaries, tmp_path):
+    """They copy nothing, have motors, and a note names them."""
+    bot = load_robot(write(tmp_path, copying(*primaries)), base="fixed")
+    assert bot.limits.mimics == ()
+    assert len(bot.driven) == len(primaries) + 1
+    names = ", ".join(f"j{k}" for k in range(len(primaries)))
+    assert f"mimic joints that copy each other move by themselves: {names}" in bot.notes
+
+
 def test_copies_that_turn_for_ever_are_named(tmp_path):
     """A continuous joint copies nothing, and an effort of 0 does not bound it: notes say so."""
     path = write(tmp_path, gripper().replace('effort="10"', 'effort="0"'))

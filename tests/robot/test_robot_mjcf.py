@@ -6,14 +6,17 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
+from kept_values import of_robot
 from urdf_samples import write
 
 from nmdp_pin import load_robot
 from nmdp_pin._control import StablePD
-from nmdp_pin._robot import check_robot
+from nmdp_pin._robot import check_robot, free_body, together, touching
 from nmdp_pin._robot.mjcf import _refuse
-from nmdp_pin._robot.mjcf_model import MjcfModel, motors_of
+from nmdp_pin._robot.mjcf_model import MjcfModel
+from nmdp_pin._robot.mjcf_motors import Motors
 from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import MissingExtra, RobotError
 
 mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
@@ -77,6 +80,13 @@ def both(request, tmp_path):
     path = write(tmp_path, ALL, "all.xml") if request.param == "all" else request.param
     theirs = mujoco.MjModel.from_xml_path(str(path))
     return load_robot(path, visuals=False), theirs, mujoco.MjData(theirs)
+
+
+@pytest.fixture
+def compiled_here(monkeypatch):
+    """MuJoCo compiles in this process, which is faster."""
+    compiled = lambda path: mujoco.MjModel.from_xml_path(str(path))  # noqa: E731
+    monkeypatch.setattr("nmdp_pin._robot.mjcf._compiled", compiled)
 
 
 def put(bot, data, q, v):
@@ -172,7 +182,9 @@ def test_what_is_read(tmp_path):
     np.testing.assert_allclose(bot.limits.friction[6:], [0.0, 0.3])
     assert any("<geom> of the world left out" in text for text in bot.warnings)
     assert bot.lowest_point == pytest.approx(0.0, abs=SAME)
-    assert load_robot(tmp_path / "leg.xml", base="fixed").model.nv == 2
+    other = load_robot(tmp_path / "leg.xml", base="fixed", package_dirs=["meshes"])
+    assert other.model.nv == 2
+    assert "package_dirs, of which MJCF files know nothing: meshes" in other.notes
 
 
 @pytest.mark.parametrize("base", ["free-flyer", "planar", "fixed"])
@@ -185,6 +197,50 @@ def test_gravity_of_the_file(base, tmp_path):
     off = '<option><flag gravity="disable"/></option><default>'
     path = write(tmp_path, ONE_LEG.replace("<default>", off), "leg.xml")
     assert not load_robot(path, base=base).model.gravity.linear.any()
+
+
+CHAIN = """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="a"><freejoint/>
+<geom size="0.1" {a}/><body name="b" pos="1 0 0"><joint/><geom size="0.1" {b}/>
+<body name="c" pos="1 0 0"><joint/><geom size="0.1" {c}/></body></body></body></worldbody>
+{more}</mujoco>"""
+LONE = 'contype="1" conaffinity="0"'
+
+
+@pytest.mark.usefixtures("compiled_here")
+@pytest.mark.parametrize(
+    ("parts", "count"),
+    [
+        ({}, 1),
+        ({"a": LONE}, 1),
+        ({"a": LONE, "c": LONE}, 0),
+        ({"a": 'contype="0" conaffinity="2"', "c": 'contype="2" conaffinity="0"'}, 1),
+        ({"more": '<contact><exclude body1="c" body2="a"/></contact>'}, 0),
+    ],
+)
+def test_bodies_that_never_touch(parts, count, tmp_path):
+    """By their masks or because they are excluded; MuJoCo has the same contacts."""
+    text = CHAIN.format(**{"a": "", "b": "", "c": "", "more": "", **parts})
+    bot = touching(load_robot(write(tmp_path, text, "chain.xml"), visuals=False))
+    points = bot.contact_points
+    pairs = {frozenset(p) for p in zip(points.joints, points.touches, strict=True)}
+    assert len([pair for pair in pairs if 0 not in pair]) == count
+    m = mujoco.MjModel.from_xml_string(text.replace('size="0.1"', 'size="1.2"'))
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    bodies = [{int(m.geom_bodyid[g]) for g in c.geom} for c in data.contact]
+    assert len([pair for pair in bodies if pair == {1, 3}]) == count
+
+
+def test_robots_with_gravities_of_their_own(tmp_path):
+    """That of the first robot acts; the other's is told, that of a free body is none."""
+    given = '<option gravity="0 0 -3"/><default>'
+    moon = load_robot(write(tmp_path, ONE_LEG.replace("<default>", given), "leg.xml"))
+    ball = free_body("ball", Sphere(radius=0.1), mass=1.0)
+    both, other = together(moon, [ball]), together(ball, [moon])
+    told = f"{moon.name}: its gravity is left out for that of ball"
+    assert both.model.gravity.linear[2] == -3.0
+    assert (told in both.notes, told in other.notes) == (False, True)
+    assert other.model.gravity.linear[2] == -9.81
 
 
 def test_of_two_coupled_joints_the_driven_one_leads(tmp_path):
@@ -264,7 +320,7 @@ def test_bounds_of_joints_behind_a_floating_base():
     text = ONE_LEG.replace('armature="0.2"', 'armature="0.2" damping="0.7"')
     m = mujoco.MjModel.from_xml_string(text)
     read = MjcfModel(m)
-    read.set_bounds(motors_of(m, read.joints))
+    read.set_bounds(Motors(m, read.joints))
     np.testing.assert_array_equal(read.model.armature, [0.2, 0.2])
     np.testing.assert_array_equal(read.model.damping, [0.7, 0.7])
     np.testing.assert_array_equal(read.model.upperDryFrictionLimit, [0.0, 0.3])
@@ -310,6 +366,109 @@ def test_what_is_left_out_is_told():
         *("(weld)", "tendons", "stiffness", "gravcomp", "fluid", "sensors (11)", "<geom> of the"),
     ):
         assert part in told
+
+
+# What MuJoCo computes itself when it compiles a file, and what belongs to its solver.
+DERIVED = (
+    *("body_invweight0", "body_subtreemass", "dof_invweight0", "dof_M0", "geom_rbound"),
+    *("timestep", "tolerance", "impratio", "ls_tolerance", "noslip_tolerance", "ccd_tolerance"),
+)
+
+
+def test_every_number_that_moves_mujoco_is_read_or_told(monkeypatch):
+    """Other numbers in any of its fields change the robot or its warnings, if they change steps."""
+
+    def path_of(m):
+        data = mujoco.MjData(m)
+        mujoco.mj_resetDataKeyframe(m, data, 0)
+        data.ctrl[:] = 0.3
+        mujoco.mj_step(m, data, 40)
+        return data.qpos.tolist()
+
+    def read(m):
+        monkeypatch.setattr("nmdp_pin._robot.mjcf._compiled", lambda path: m)
+        try:
+            bot = load_robot("all.xml", visuals=False)
+        except RobotError as error:
+            return str(error)
+        places = [frame.placement.homogeneous.tolist() for frame in bot.model.frames]
+        sizes = [s.geometry.computeVolume() for s in bot.collision_model.geometryObjects]
+        return of_robot(bot), places, sizes, bot.model.gravity.vector.tolist(), bot.warnings
+
+    def numbers(m):
+        held = {name: getattr(m, name) for name in dir(m) if name not in DERIVED}
+        held |= {name: getattr(m.opt, name) for name in dir(m.opt) if name not in DERIVED}
+        kinds = {name: getattr(x, "dtype", np.dtype(int)).kind for name, x in held.items()}
+        return {name: x for name, x in held.items() if kinds[name] == "f" and x.size}
+
+    plain = mujoco.MjModel.from_xml_string(ALL)
+    before, known, tried = path_of(plain), read(plain), 0
+    for name in numbers(plain):
+        m = mujoco.MjModel.from_xml_string(ALL)
+        values = numbers(m)[name]
+        values += 0.1 * (1.0 + 0.1 * np.arange(values.size).reshape(values.shape))
+        if path_of(m) != before:
+            tried += 1
+            assert read(m) != known, name
+    assert tried > 20
+
+
+@pytest.mark.usefixtures("compiled_here")
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("<motor ", '<motor delay="0.01" nsample="2" ', "delays of: '0'"),
+        ('axis="1 0 0"', 'axis="1 0 0" solreflimit="0.05 1"', "left out (jnt_solref)"),
+        ('frictionloss="0.3"', 'frictionloss="0.3" solimpfriction="0.5 0.9 0.01"', "(dof_solimp)"),
+        ('mass="1"', 'mass="1" contype="2" conaffinity="4"', "(contype and conaffinity against"),
+        ("</mujoco>", '<keyframe><key qvel="1 0 0 0 0 0 0 0"/></keyframe></mujoco>', "qvel of the"),
+        ("</mujoco>", '<keyframe><key ctrl="1"/></keyframe></mujoco>', "ctrl of the keyframe"),
+        ("</default>", '</default><option><flag override="enable"/></option>', "(<option> o_...)"),
+        (
+            "</mujoco>",
+            '<asset><hfield name="h" nrow="3" ncol="3" size="1 1 1 1"/></asset><worldbody><body>'
+            '<joint/><geom type="hfield" hfield="h"/><geom size="1"/></body></worldbody></mujoco>',
+            "height fields on bodies",
+        ),
+    ],
+)
+def test_options_that_are_left_out_are_told(old, new, says, tmp_path):
+    """And only where they are given."""
+    plain = load_robot(write(tmp_path, ONE_LEG, "plain.xml"), visuals=False)
+    bot = load_robot(write(tmp_path, ONE_LEG.replace(old, new), "leg.xml"), visuals=False)
+    assert says in "\n".join(bot.warnings)
+    assert says not in "\n".join(plain.warnings)
+
+
+@pytest.mark.usefixtures("compiled_here")
+def test_actuators_that_are_switched_off(tmp_path):
+    """They drive no joint, and are told; their rotors stay."""
+    text = ONE_LEG.replace("<motor ", '<motor group="3" armature="0.1" ')
+    text = text.replace("<default>", '<option actuatorgroupdisable="3"/><default>')
+    bot = load_robot(write(tmp_path, text, "leg.xml"), visuals=False)
+    assert not len(bot.driven)
+    assert bot.model.armature[-1] == pytest.approx(0.3)
+    assert any("switched off (actuatorgroupdisable): '0'" in text for text in bot.warnings)
+
+
+@pytest.mark.usefixtures("compiled_here")
+@pytest.mark.parametrize(
+    ("attributes", "kp", "odd"),
+    [
+        ('gainprm="5" biasprm="0 -5 -1"', 5.0, False),
+        ('gainprm="4" biasprm="0 -5 -1"', 0.0, True),
+        ('gainprm="5" biasprm="0 0 -5"', 0.0, False),
+        ('gainprm="5" biasprm="0 0 -1"', 0.0, True),
+        ('gainprm="5" biasprm="0 0 0"', 0.0, False),
+    ],
+)
+def test_general_actuators(attributes, kp, odd, tmp_path):
+    """A servo's gain is that of its bias; others are told."""
+    general = f'<general joint="pitch" biastype="affine" {attributes}/>'
+    text = ONE_LEG.replace('<motor joint="pitch"/>', general)
+    robot = load_robot(write(tmp_path, text, "leg.xml"), visuals=False)
+    assert robot.kp.get("pitch", 0.0) == kp
+    assert ("motor or servo, of: '0'" in "\n".join(robot.warnings)) == odd
 
 
 @pytest.mark.parametrize("bias", ["0 5 -1", "2 -5 -1"])

@@ -71,20 +71,20 @@ def test_continuous_joints_stand_upright(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base": "floating"}, "known: free-flyer, planar, fixed"),
-        ({"joints": "some"}, "not one of 'driven', 'all'"),
+        ({"base": "floating"}, "base must be 'free-flyer', 'planar' or 'fixed', got 'floating'"),
+        ({"joints": "some"}, 'joints must be "driven", "all" or a list of names, got'),
         ({"joints": ["hip", "knee"]}, "joint 'knee': does not exist"),
         ({"variant": "light"}, "unknown variant 'light'"),
         ({"base": "fixed", "joints": []}, "nothing can move"),
         ({"contacts": ["leg", "leg"]}, "given twice"),
         ({"contacts": ["arm"]}, "link 'arm' does not exist; links: body, leg"),
         ({"contacts": [("a", "arm", [0, 0, 0], 0.0)]}, "contact 'a': link 'arm' does not exist"),
-        ({"contacts": [("a", "leg", [0, 0], 0.0)]}, "is not a contact"),
-        ({"contacts": [("a", "leg", [0, 0, 0], -1.0)]}, "is not a contact"),
-        ({"contacts": [("a", "leg", [0, 0, np.nan], 0.0)]}, "is not a contact"),
-        ({"contacts": [("a", "leg")]}, "is not a contact"),
-        ({"contacts": [3.0]}, "is not a contact"),
-        ({"contacts": "hands"}, "not one of 'feet', 'all', a list of contacts"),
+        ({"contacts": [("a", "leg", [0, 0], 0.0)]}, "contacts.0.position List should have"),
+        ({"contacts": [("a", "leg", [0, 0, 0], -1.0)]}, "contacts.0.radius must be >= 0, got -1"),
+        ({"contacts": [("a", "leg", [0, 0, np.nan], 0.0)]}, "position.2 must be a finite number"),
+        ({"contacts": [("a", "leg")]}, "must be the name of a link or frame, (name, link"),
+        ({"contacts": [3.0]}, "contacts.0 must be the name of a link or frame"),
+        ({"contacts": "hands"}, "contacts must be 'feet' or 'all' or a list, got 'hands'"),
     ],
 )
 def test_wrong_options_are_refused(options, message, tmp_path):
@@ -113,6 +113,22 @@ def test_contacts_by_tuple_record_and_name(tmp_path):
     np.testing.assert_array_equal(points.radii, [0.02, 0.0, 0.05, 0.0, 0.0])
     np.testing.assert_array_equal(points.joints, [3, 2, 3, 2, 3])
     assert len(load_robot(write(tmp_path, HOPPER), contacts=[]).contact_points) == 0
+
+
+def test_joints_that_are_called_like_links(tmp_path):
+    """They may be locked; the links keep their names and their points."""
+    text = robot(
+        link("body"),
+        link("leg", shapes=FOOT),
+        link("toe", shapes=FOOT),
+        hinge("leg", "body", "leg"),
+        hinge("toe", "leg", "toe"),
+    )
+    path = write(tmp_path, text)
+    whole, loaded = load_robot(path), load_robot(path, joints=["leg"])
+    assert list(loaded.model.names)[3:] == ["leg"]
+    assert sorted(loaded.contact_points.names) == sorted(whole.contact_points.names)
+    assert loaded.mass == whole.mass
 
 
 SHAPES = {
@@ -351,13 +367,17 @@ def test_fixed_base_keeps_its_height(tmp_path):
     ("toml", "message", "element"),
     [
         ("urdf = ", "not valid TOML", ""),
-        ('urdf = "sample.urdf"\ncolour = 1', "allowed keys: urdf, variants", "colour"),
+        (
+            'urdf = "sample.urdf"\ncolour = 1',
+            "'colour' is not a key of this table. Known: armature, base",
+            "colour",
+        ),
         ('urdf = "sample.urdf"\nbase = "flying"', "'free-flyer', 'planar' or 'fixed'", "base"),
         ('urdf = "../sample.urdf"', "beside the robot.toml", "urdf"),
-        ('urdf = "sample.urdf"\n[[contact]]\nname = "a"', "Field required", "contact.0.link"),
+        ('urdf = "sample.urdf"\n[[contact]]\nname = "a"', "is missing", "contact.0.link"),
         (
             'urdf = "sample.urdf"\n[[contact]]\nname = "a"\nlink = "leg"\nradius = -1.0',
-            "greater than or equal to 0",
+            "must be >= 0, got -1.0",
             "contact.0.radius",
         ),
         (

@@ -3,12 +3,12 @@
 import copy
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 from urdf_samples import HOPPER, hinge, link, robot, shape, write
 
 from nmdp_pin._robot import check_robot, load_robot
 from nmdp_pin._robot.model import MAX_LINKS
-from nmdp_pin._robot.urdf import read_urdf
 from nmdp_pin.errors import RobotError
 
 _ENTITIES = "".join(f'<!ENTITY a{k + 1} "{f"&a{k};" * 10}">' for k in range(9))
@@ -121,7 +121,7 @@ BROKEN = {
     ),
     "flat box": (
         robot(link("a", shapes=shape("collision", '<box size="1 0 1"/>'))),
-        "must be positive",
+        "must be at least 1e-12",
         "link 'a'",
     ),
     "version": (robot(link("a")).replace("<robot", '<robot version="9"'), "version", "robot"),
@@ -237,7 +237,10 @@ def test_what_is_odd_and_harmless_is_a_warning(tmp_path):
     assert "link 'a': its inertia breaks the triangle inequality" in text
     assert "link 'b': its inertia is not positive" in text
     assert "joint 'l': moves along x and y of its frame, whatever its axis" in text
-    assert "joint 'l': a planar joint has neither damping nor friction here" in text
+    assert (
+        "joint 'l': a planar joint has none of what is given, which is left out: damping, lower"
+        in text
+    )
     assert "'rod'" not in text
 
 
@@ -255,4 +258,23 @@ def test_extensions_are_left_behind(tmp_path, capfd):
     robot_loaded = load_robot(path)
     assert sum(inertia.mass for inertia in robot_loaded.model.inertias) == pytest.approx(2.0)
     assert capfd.readouterr() == ("", "")
-    assert [child.tag for child in read_urdf(path)] == ["link", "link", "joint"]
+    assert "not read: <gazebo> (1), <transmission> (1)" in "\n".join(robot_loaded.notes)
+
+
+def test_materials_are_named_and_looked_up(tmp_path):
+    """A visual has the colour of the material that it names."""
+    red = '<material name="red"><color rgba="1 0 0 1"/></material></robot>'
+    visual = '<visual><geometry><box size="1 1 1"/></geometry><material name="red"/></visual>'
+    text = HOPPER.replace("</robot>", red).replace("</link>", f"{visual}</link>", 1)
+    (item,) = load_robot(write(tmp_path, text)).require_visuals().geometryObjects
+    np.testing.assert_array_equal(item.meshColor, [1.0, 0.0, 0.0, 1.0])
+
+
+def test_parts_that_are_not_read_are_told(tmp_path):
+    """Elements and attributes, with their numbers."""
+    soft = '<safety_controller k_velocity="1" soft_lower_limit="-0.5"/></joint>'
+    text = HOPPER.replace("</joint>", soft).replace("<limit", '<limit acceleration="3"')
+    text = text.replace("</collision>", "<verbose/></collision>")
+    (note,) = [t for t in load_robot(write(tmp_path, text)).notes if "not read" in t]
+    assert note.endswith(": <safety_controller> (1), <verbose> (1), <limit acceleration> (1)")
+    assert not any("not read" in t for t in load_robot(write(tmp_path, HOPPER)).notes)

@@ -28,8 +28,9 @@ def test_boxes(good):
     """Three positive numbers."""
     assert with_shape(f"<box {good}/>") == []
     for bad, what in (
-        ("1 0 1", "must be positive"),
-        ("-1 1 1", "must be positive"),
+        ("1 0 1", "must be at least 1e-12"),
+        ("9e-13 1 1", "must be at least 1e-12"),
+        ("-1 1 1", "must be at least 1e-12"),
         ("1 1", "must hold 3 finite numbers"),
         ("1 1 1 1", "must hold 3 finite numbers"),
         ("1 1 1_0", "must hold 3 finite numbers"),
@@ -55,6 +56,14 @@ def test_single_numbers():
             assert len(told(TWO, dynamics)) == count
 
 
+def test_large_numbers():
+    """They overflow in a mass matrix; limits may have any."""
+    assert told(link("a").replace('value="1.0"', 'value="1e10"')) == []
+    ((message, fatal),) = told(link("a").replace('value="1.0"', 'value="1.1e10"'))
+    assert (message, fatal) == ('<mass value="1.1e10"> must hold numbers of at most 1e+10', True)
+    assert told(TWO, HINGE.replace('effort="10"', 'effort="1e300"')) == []
+
+
 def test_extensions_are_not_read():
     """Elements of other programs in a link may hold what they like."""
     assert told('<link name="a"><collision_checking><box/></collision_checking></link>') == []
@@ -66,6 +75,7 @@ def test_extensions_are_not_read():
 def test_axes(kind, count):
     """A direction, of joints that have one."""
     zero = hinge("j", "a", "b", kind=kind).replace("0 1 0", "0 0 0")
+    zero = zero.replace('lower="-1" upper="1" effort="10"', 'effort="0"')
     assert len(told(TWO, zero)) == count
     assert told(TWO, zero.replace("0 0 0", "0 0 1e-3")) == []
 
@@ -80,7 +90,42 @@ def test_limits():
         return ET.tostring(element, encoding="unicode")
 
     assert told(TWO, joint(**bounds)) == []
+    free = joint(0.6, 0.5).replace("revolute", "fixed")
+    assert told(TWO, free)[0][0] == "its lower limit 0.6 is above the upper one, 0.5"
     assert told(TWO, joint(0.6, 0.5)) == [("its lower limit 0.6 is above the upper one, 0.5", True)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "left"),
+    [("continuous", "lower, upper"), ("planar", "friction, lower, upper, effort"), ("fixed", "")],
+)
+def test_bounds_that_a_joint_has_not(kind, left):
+    """They are named, of joints that move."""
+    joint = hinge("j", "a", "b", kind=kind).replace("0 1 0", "0 0 1")
+    joint = joint.replace("</joint>", '<dynamics friction="1" damping="0"/></joint>')
+    found = [message for message, _ in told(TWO, joint)]
+    assert found == [f"a {kind} joint has none of what is given, which is left out: {left}"] * bool(
+        left
+    )
+
+
+def test_names_of_joints_that_are_taken():
+    """Those of pinocchio's world and of the joints of a base; links may have them."""
+    for name in ("universe", "root_rotation", "root_x"):
+        ((message, fatal),) = told(TWO, hinge(name, "a", "b"))
+        assert (message, fatal) == ("is called like a joint of a base; give it another name", True)
+        assert told(link(name), link("b"), hinge("j", name, "b")) == []
+
+
+def test_elements_that_are_given_twice():
+    """Of which urdfdom reads the first alone."""
+    again = HINGE.replace("</joint>", '<limit effort="1" velocity="1"/></joint>')
+    assert told(TWO, again) == [("has 2 <limit>; give one", True)]
+    assert told(link("a").replace("<mass", '<mass value="2"/><mass')) == [
+        ("has 2 <mass>; give one", True)
+    ]
+    shapes = shape("visual", '<sphere radius="1"/>') + shape("collision", '<sphere radius="1"/>')
+    assert told(link("a", shapes=2 * shapes)) == []
 
 
 def test_mimics():
