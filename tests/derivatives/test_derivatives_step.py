@@ -291,8 +291,25 @@ def test_a_step_of_second_order_made_in_first():
     sim, state = scenes.box("ne-nmdp", "sliding", 2)
     q = pin.integrate(sim.robot.model, state.q, np.array([0.0, 0.0, 1e-3, 0.05, 0.025, 0.0]))
     state = sim.state(q, np.array([1.0, 0.3, -1.0, 0.0, 0.0, 0.4]))
-    assert sim.step(state, None, H).order == 1
+    result = sim.step(state, None, H)
+    assert result.order == 1
+    kinks = step_derivatives(sim, state, None, H, result=result).one_sided
+    assert {switch.kind for switch in kinks} == {"impact"}
     check(sim, state, Command(), H)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_slides_that_end_in_second_order_are_one_sided(method):
+    """A step that would slide back is repeated in first order, one that is faster is not."""
+    sim, rest = scenes.box(method, "sticking", 2)
+    told, ends = [], []
+    for speed in (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.5):
+        state = sim.state(rest.q, speed * np.eye(6)[0])
+        result = sim.step(state, None, 0.02)
+        kinks = step_derivatives(sim, state, None, 0.02, result=result).one_sided
+        told.append("impact" in {switch.kind for switch in kinks})
+        ends.append((result.order, result.state.v[0]))
+    print(told, ends)
 
 
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])

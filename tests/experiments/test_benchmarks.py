@@ -33,6 +33,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
         {"RUNS": 2, "SIZES": (1e-6,), "NMDP_STEPS": (0.04, 0.05), "DRAWS": 2},
     ),
     "derivatives": (["--skip", "accuracy", "--steps", "1"], {"COSTS": (("ne-nmdp", {}),)}),
+    "falls": (["--number", "2"], {"DURATION": 0.1}),
     "fitted": ([], {"CONES": (4,), "GRIDS": ((4, 3),), "DIRECTIONS": (128,), "RANDOM": 10}),
     "granular": ([], {"FEET": (Sphere(radius=0.04),), "TILTS": ((0.0, 30.0),)}),
     "jump_period": (["--method", "ne-nmdp"], {"DURATION": 0.1}),

@@ -440,3 +440,25 @@ def test_prisms_and_pyramids_have_twelve_sides(pose):
         assert hull.volume == pytest.approx(volume, rel=1e-9)
         place = shape.placement.act(np.array([0.0, 0.0, centre]))
         np.testing.assert_allclose(hull.center_mass, place, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("tall", [0.002, 0.02])
+@pytest.mark.parametrize("inset", [0.0, 7e-4])
+def test_a_box_rests_on_a_disc_as_wide_as_its_base(inset, tall, order):
+    """Its corners are nearer to the side than to the top, and go through a disc of 2 mm.
+
+    Those on the rim touch it with the edges at both sides, so 12 contacts bear the weight.
+    """
+    static, half, bearing = 2e-3, 0.05, 4 if inset else 12
+    radius, law = half * np.sqrt(2.0), FrictionCone(stiffness=0.25 * GRAVITY / static**2, power=2)
+    side = 2.0 * half * (1.0 - inset / radius)
+    body = box("box", (side, side, 0.04), (0.0, 0.0, 0.5 * tall + 0.021))
+    simulator = Simulator(body, Terrain(Cylinder(radius=radius, length=tall)), law, order=order)
+    state = State(0.0, body.standing, np.zeros(6))
+    for _ in range(60):
+        result = simulator.step(state, Command(), 0.01)
+        assert result.status.ok
+        state = result.state
+    deep = 0.5 * tall + 0.02 - state.q[2]
+    assert deep == pytest.approx(static * np.sqrt(4.0 / bearing), rel=0.02)
