@@ -20,8 +20,8 @@ _SOURCES = ("experiments", "benchmarks", "examples")
 
 
 def pages() -> list[Path]:
-    """The pages of the documentation."""
-    return sorted((ROOT / "docs").rglob("*.md"))
+    """The README and the pages of the documentation."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def make(part: Part, out: Path) -> None:
@@ -68,7 +68,8 @@ def main() -> int:
     chosen = [p for p in PARTS if not options.names or p.name.startswith(tuple(options.names))]
     if options.list:
         for part in chosen:
-            print(f"{part.minutes:5.1f} min  {part.name}")
+            data = "".join(f"\n           {name}.csv" for name in part.tables)
+            print(f"{part.minutes:5.1f} min  {part.name}: python {part.words}{data}")
         print(f"{sum(part.minutes for part in chosen):5.0f} min of one core in all")
         return 0
     options.out.mkdir(parents=True, exist_ok=True)
