@@ -80,11 +80,12 @@ def refresh(pages: list[Path], folder: Path) -> None:
 
     Those of the papers' figures are written with the figures.
     """
+    makers = _makers()
     for page in pages:
         new = {}
         for name in parts_of(page):
             derived = DERIVED.get(name)
-            sources = derived.sources if derived else (name,) * (name in _MADE)
+            sources = derived.sources if derived else (name,) * (name in makers)
             if not (sources or derived) or not all((folder / f"{s}.csv").exists() for s in sources):
                 continue
             new[name] = "\n\n".join(
@@ -94,14 +95,17 @@ def refresh(pages: list[Path], folder: Path) -> None:
             update_page(page, new)
 
 
-_MADE = {name: part for part in PARTS for name in part.tables}
+def _makers() -> dict[str, Part]:
+    """Part that prints each table."""
+    return {name: part for part in PARTS for name in part.tables}
 
 
 def _below(page: Path, sources: tuple[str, ...], folder: Path) -> list[str]:
     """Commands that made the data, and links to them."""
     if not sources:
         return []
-    words = dict.fromkeys(f"`python {_MADE[name].words}`" for name in sources)
+    makers = _makers()
+    words = dict.fromkeys(f"`python {makers[name].words}`" for name in sources)
     links = [
         f"[{name}.csv]({Path(os.path.relpath(folder / f'{name}.csv', page.parent)).as_posix()})"
         for name in sources
