@@ -228,7 +228,8 @@ def rest() -> None:
             errors, bounces, evaluations = zip(
                 *(landing(robot, rate, *fall) for fall in falls), strict=True
             )
-            off[name].append(f"{100.0 * max(errors):.2g} %")
+            error = 100.0 * max(errors)
+            off[name].append(f"{error:.0f} %" if error > 10.0 else f"{error:.2g} %")
             work[name].append(f"{sum(bounces)}, {np.mean(evaluations):.1f}")
     title = f"A second after {len(falls)} falls of 0.1 and 0.5 m in steps of 2, 10 and 50 ms"
     show(f"{title}: largest error of the depth", "rate [1/s]", list(robots), off)

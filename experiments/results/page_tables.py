@@ -154,15 +154,15 @@ def _cells(folder: Path, name: str) -> dict[tuple[str, str], str]:
 def _rises(folder: Path) -> Table:
     """Rise of Robosimian's first jump at each step."""
     lines = {
-        title: {row["dt ms"]: f"{value(row, 'first rise m'):.2f}" for row in read_data(path)}
-        for title, path in (
-            ("second order (default)", folder / "jump-order2.csv"),
-            ("first order", folder / "jump-order1.csv"),
-        )
+        title: {row["dt ms"]: row["first rise m"] for row in read_data(folder / f"{name}.csv")}
+        for title, name in _RISES.items()
     }
     steps = tuple(lines["first order"])
     columns = ("rise [m] with steps of", *(f"{step} ms" for step in steps))
     return Table("", columns, tuple((n, *(own[s] for s in steps)) for n, own in lines.items()))
+
+
+_RISES = {"second order (default)": "jump-order2", "first order": "jump-order1"}
 
 
 def _ratios(folder: Path) -> Table:
@@ -247,7 +247,7 @@ class Derived:
 DERIVED = {
     "table1-wide": Derived(lambda folder: wide_table(folder, _WIDE)),
     "locomotion": Derived(_locomotion),
-    "rises": Derived(_rises, ("jump-order2", "jump-order1")),
+    "rises": Derived(_rises, tuple(_RISES.values())),
     "ratios": Derived(_ratios, ("work-precision",)),
     "physics": Derived(_physics, tuple(f"physics-{name}" for name in _PHYSICS)),
 }

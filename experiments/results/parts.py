@@ -36,6 +36,21 @@ class Part:
     codes: tuple[int, ...] = (0,)
 
 
+PICTURES = {
+    "theory-polytope.png": 0.1,
+    "theory-orders.png": 0.2,
+    "theory-convergence.png": 0.2,
+    "robosimian.png": 0.3,
+    "jump.webp": 0.5,
+    "plan_jump.png": 0.5,
+    "push-plan.png": 0.3,
+    "spider-reach.png": 0.5,
+    "locomotion.png": 0.1,
+    "robots.png": 6.0,
+}
+"""Pictures of docs/images, and the minutes that they take; the last but one draws trainings."""
+
+
 def _paper(paper: str, figure: str, minutes: float, *more: str, page: bool = True) -> Part:
     words = [f"-m nmdp_pin paper {paper} {figure}", *more]
     words += [f"--out docs/results --runs out/paper-{paper}/runs"]
@@ -134,5 +149,6 @@ PARTS = (
         codes=(0, 1),  # what fell is a result
     ),
     *(_training(robot, seed) for robot in ("hopper", "walker") for seed in range(3)),
+    *(Part(f"picture {name}", f"tools/pictures.py {name}", m) for name, m in PICTURES.items()),
 )
 """All parts, what is short first."""
