@@ -260,7 +260,7 @@ def draw(path: Path, recording: Recording, robot: Robot, wanted: np.ndarray) -> 
     axis.plot(*outline(start + wanted), color=COLORS[1], linestyle="--", label="wanted")
     axis.plot(*recording.q[:, :2].T, color=COLORS[0], label="fingertip")
     axis.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    axis.legend(loc="lower left")
+    axis.legend(loc="upper left")
     save_figure(figure, path)
 
 
