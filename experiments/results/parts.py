@@ -105,7 +105,7 @@ PARTS = (
     _script("planar_sliding", 0.5, "planar-sliding-vertices", "planar-sliding-push"),
     _script("fitted", 0.2, "fitted"),
     _script("planning", 1.5, "planning-jump", words="jump"),
-    Part("planning reach", "benchmarks/planning.py reach", 1.5, {"planning-reach": 0}),
+    Part("planning reach", "benchmarks/planning.py reach", 4.0, {"planning-reach": 0}),
     Part("planning push", "benchmarks/planning.py push", 1.0, {"planning-push": 0}),
     _script("terrain", 0.3, "terrain"),
     *(
