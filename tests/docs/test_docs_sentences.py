@@ -364,6 +364,21 @@ def physics() -> list[str]:
     ]
 
 
+def reliability() -> list[str]:
+    """Of the campaigns."""
+    bad = {
+        (row["campaign"], row["kind"]): int(row["not allowed"])
+        for row in rows("campaigns-kinds")
+        if row["not allowed"] != "0"
+    }
+    steps = {kind: n for (campaign, kind), n in bad.items() if campaign == "systems"}
+    return [
+        f"{sum(steps.values())} steps that took more than a second",
+        ", ".join(f"{n} of `{kind}`" for kind, n in steps.items()),
+        *(f"{n} damaged {kind}" for (name, kind), n in bad.items() if name == "inputs"),
+    ]
+
+
 def planning(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """Of the plans: what their examples are told to do."""
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
@@ -400,6 +415,7 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "accuracy.md": accuracy,
     "derivatives.md": derivatives,
     "physics.md": physics,
+    "reliability.md": reliability,
     "../README.md": readme,
 }
 
