@@ -82,6 +82,7 @@ def _training(robot: str, seed: int) -> Part:
 _RECOMMENDED = "--preset recommended"
 _KINETIC = "--objective kinetic --order 1 --span wide"
 _JUMP = "benchmarks/trajectories.py robosimian-jump"
+_CHAOS = "--motion robosimian-walk-fast --preset recommended --ms 1 20 50"
 _BATCH = "--size 16 256 --links 5 --csv docs/results/batch.csv"
 
 PARTS = (
@@ -141,6 +142,7 @@ PARTS = (
     ),
     _script("sampling", 1.0, "sampling"),
     _script("jump_period", 2.0, "jump-period"),
+    _script("chaos", 1.0, "chaos", words=_CHAOS),
     Part(
         "campaigns",
         "-m nmdp_pin.experiments.campaigns --minutes 10 --out out/campaigns",
