@@ -83,6 +83,7 @@ def nmdp() -> list[str]:
     ]
     halved = [value(row, "halved steps") for row in zeroth]
     jumps = {row["gait"]: row["jumps"].split(", ")[0] for row in rows("jump-period")}
+    near, far = rows("chaos", **{"step [ms]": "1"})
     principle, paper = (
         [
             spread(f"Robosimian {name}", "ne-nmdp", f"{table}-wide")
@@ -111,6 +112,8 @@ def nmdp() -> list[str]:
         f"With a period of 2 s it makes {WORDS[int(jumps['held, 2 s'])]}",
         f"{principle[0]:.2f} m in walk-fast and {principle[1]:.2f} m in jump-high with "
         f"`paper-contact`, {paper[0]:.2f} and {paper[1]:.2f} m with `paper`",
+        f"differences grow by e in {value(near, 'e-fold'):g} s, and starts 1e-3 apart spread by "
+        f"{float(far['spread'].split()[0]):.2f} m",
         f"μ cos 30° = {0.7 * np.cos(np.pi / 6):.2f} instead of 0.7",
     ]
 
