@@ -167,12 +167,20 @@ _RISES = {"second order (default)": "jump-order2", "first order": "jump-order1"}
 
 def _ratios(folder: Path) -> Table:
     """Least and most of the ratios of a case."""
-    rows: dict[str, list[float]] = {}
+    rows: dict[str, list[str]] = {}
     for row in read_data(folder / "work-precision.csv"):
         if row["case"] in _CASES:
-            rows.setdefault(row["case"], []).extend(float(row[e]) for e in ("3 %", "1 %", "0.3 %"))
-    cells = tuple((_CASES[case], f"{min(x):g} to {max(x):g}") for case, x in rows.items())
+            rows.setdefault(row["case"], []).extend(row[error] for error in ("3 %", "1 %", "0.3 %"))
+    cells = tuple((_CASES[case], _range(texts)) for case, texts in rows.items())
     return Table("", ("motion", "CPU time over MuJoCo's"), cells)
+
+
+def _range(texts: list[str]) -> str:
+    """From the least number to the most, and the texts that are none."""
+    words = dict.fromkeys(text for text in texts if not text[0].isdigit())
+    numbers = [float(text) for text in texts if text not in words]
+    ends = [f"{min(numbers):g} to {max(numbers):g}"] if numbers else []
+    return ", ".join([*ends, *words])
 
 
 _CASES = {

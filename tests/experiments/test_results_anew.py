@@ -1,5 +1,6 @@
 """Cells of every page of results, made anew in seconds: they differ by no more than they may."""
 
+import importlib
 import importlib.util
 import sys
 
@@ -193,6 +194,24 @@ def test_a_planned_jump(script):
     assert made[:2] == said[:2]
     assert made[2] == pytest.approx(said[2], rel=MOTION)
     assert made[4:6] == pytest.approx(said[4:6], abs=0.01)  # [m]
+
+
+@pytest.mark.parametrize("name", ["hopper", "walker"])
+def test_a_policy(name, monkeypatch):
+    """An episode of the policy of seed 0, with which it was trained and on hard contact."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples/locomotion"))
+    policy = importlib.import_module("policy").Policy
+    task, tried = (
+        importlib.import_module("task").TASKS[name],
+        importlib.import_module("trial").tried,
+    )
+    kept = policy.load(ROOT / f"examples/locomotion/policies/{name}.npz")
+    for method in ("pbfd", "ne-ncp"):
+        env = task.env(method=method, h=task.period)
+        made = tried(kept, env, period=task.period, seeds=range(1000, 1001))
+        key = {"method": method, "step": f"{task.period:g}", "seed": "1000"}
+        said = cell(f"locomotion-{name}-0", "return", **key)
+        assert made.returns[0] == pytest.approx(said, rel=MOTION)
 
 
 def test_a_pushed_box(script):
