@@ -1,7 +1,7 @@
-"""The known limits of docs/accuracy.md, measured.
+"""The known limits of docs/accuracy.md as Markdown tables.
 
 OMP_NUM_THREADS=1 python benchmarks/limits.py          # all parts
-OMP_NUM_THREADS=1 python benchmarks/limits.py cone spin roll top pull drop rest land cost
+OMP_NUM_THREADS=1 python benchmarks/limits.py cone spin roll top pull drop rest motion land cost
 """
 
 from __future__ import annotations
@@ -30,14 +30,34 @@ from nmdp_pin import (  # noqa: E402
     Terrain,
     load_robot,
 )
+from nmdp_pin._contact.friction_cone import RECOVERY  # noqa: E402
 from nmdp_pin._control import Passive, hold  # noqa: E402
 from nmdp_pin._robot import ContactPoints, free_body  # noqa: E402
 from nmdp_pin._terrain import Box, Sphere  # noqa: E402
+from nmdp_pin.experiments.table import Table  # noqa: E402
 
 MU, SPEED, GRAVITY = 0.5, 1.0, 9.81
 DIRECTIONS = (4, 6, 8, 12, 16, 24)
 HEADINGS = 25  # directions of sliding between two edges
 STEP = 0.001  # [s]
+USUAL = 6  # directions
+ORDERS = {2: "second order", 1: "first order"}
+
+
+def show(title: str, first: str, columns: Sequence[str], rows: dict[str, Sequence[str]]) -> None:
+    """Print a table whose rows have names."""
+    cells = tuple((name, *row) for name, row in rows.items())
+    print(Table(title, (first, *columns), cells).markdown(), end="\n\n", flush=True)
+
+
+def milliseconds(steps: Sequence[float]) -> list[str]:
+    """Headings of columns, one a step."""
+    return [f"{1e3 * h:g} ms" for h in steps]
+
+
+def of_order(method: str, order: int) -> str:
+    """Name of a row."""
+    return f"`{method}`, {ORDERS[order]}"
 
 
 def slide(directions: int, heading: float) -> tuple[float, float]:
@@ -56,20 +76,27 @@ def slide(directions: int, heading: float) -> tuple[float, float]:
     return float(np.hypot(*way)), float(abs((turned + 180.0) % 360.0 - 180.0))
 
 
+def edges() -> list[str]:
+    """Headings of columns, one a number of directions."""
+    return [f"{m} (default)" if m == USUAL else str(m) for m in DIRECTIONS]
+
+
 def cone() -> None:
     """How far a slab veers and slides under a polytope of that many edges."""
     exact = SPEED**2 / (2.0 * MU * GRAVITY)
-    print("directions  veers by at most [deg]  slides further by at most [%]  1/cos(pi/m) - 1 [%]")
+    veers, further = [], []
     for m in DIRECTIONS:
         ends = [slide(m, x) for x in np.linspace(0.0, 2.0 * np.pi / m, HEADINGS)]
         way, angle = (max(column) for column in zip(*ends, strict=True))
-        bound = 1.0 / np.cos(np.pi / m) - 1.0
-        print(f"{m:10d}  {angle:22.2f}  {100.0 * (way / exact - 1.0):29.1f}  {100.0 * bound:.1f}")
+        veers.append(f"{angle:.1f}")
+        further.append(f"{100.0 * (way / exact - 1.0):.1f}")
+    rows = {"veers by at most [deg]": veers, "slides further by at most [%]": further}
+    show("A slab of mu = 0.5 sent at 1 m/s", "`directions`", edges(), rows)
 
 
 def cost() -> None:
     """Processor time of a step of three scenarios against the number of edges."""
-    print("ms a step, least of 3 runs:", *DIRECTIONS)
+    rows = {}
     for name, dt in (("robosimian-walk", 0.05), ("robosimian-jump", 0.05), ("spider-walk", 0.02)):
         times = []
         for m in DIRECTIONS:
@@ -83,23 +110,25 @@ def cost() -> None:
                 )
                 best = min(best, (time.process_time() - begin) / len(results))
             times.append(f"{1e3 * best:.2f}")
-        print(f"  {name}, {1e3 * dt:g} ms:", *times)
+        rows[f"{name}, {1e3 * dt:g} ms"] = times
+    show("Processor time of a step, least of 3 runs", "ms a step", edges(), rows)
 
 
 def spin() -> None:
     """Spin that is left of 10 rad/s after 1 s in the air [%]."""
-    print("spin of a ball left after 1 s at 10 rad/s [%]: 1, 5, 10, 25 ms")
+    steps, rows = (0.001, 0.005, 0.01, 0.025), {}
     for method in ("ne-nmdp", "pbd-nmdp"):
-        for order in (1, 2):
+        for order in ORDERS:
             left = []
-            for h in (0.001, 0.005, 0.01, 0.025):
+            for h in steps:
                 contact = FrictionCone(stiffness=1e6)
                 ground = Terrain(Plane(height=-100.0))
                 simulator = Simulator(ball(), ground, contact, method, order=order)
                 start = simulator.state(v=np.array([0.0, 0.0, 0.0, 0.0, 10.0, 0.0]))
                 *_, last = simulator.run(start, Passive(), dt=h, duration=1.0)
                 left.append(f"{10.0 * np.linalg.norm(last.state.v[3:]):.1f}")
-            print(f"  {method}, order {order}:", *left)
+            rows[of_order(method, order)] = left
+    show("A ball in the air at 10 rad/s", "spin left after 1 s [%]", milliseconds(steps), rows)
 
 
 def heavy_top() -> Robot:
@@ -114,15 +143,16 @@ def heavy_top() -> Robot:
 
 def top() -> None:
     """Largest tilt of a top in 1 s; it starts at 0.1 rad, and an exact one never falls."""
-    robot = heavy_top()
-    print("top spinning at 200 rad/s, largest tilt in 1 s [rad]: exact, 0.5, 1, 2, 5 ms")
+    robot, steps, rows = heavy_top(), (0.0005, 0.001, 0.002, 0.005), {}
     q = np.array([np.sin(0.05), 0.0, 0.0, np.cos(0.05)])
     v = np.array([0.0, 0.0, 200.0])
-    exact = tilts(robot, "ne-nmdp", 2, 1e-4, q, v)
+    exact = f"{tilts(robot, 'ne-nmdp', 2, 1e-4, q, v):.3f}"
     for method in ("ne-nmdp", "pbd-nmdp"):
-        for order in (1, 2):
-            found = [tilts(robot, method, order, h, q, v) for h in (0.0005, 0.001, 0.002, 0.005)]
-            print(f"  {method}, order {order}: {exact:.3f};", *(f"{x:.3f}" for x in found))
+        for order in ORDERS:
+            found = [f"{tilts(robot, method, order, h, q, v):.3f}" for h in steps]
+            rows[of_order(method, order)] = [exact, *found]
+    columns = ["second order, 0.1 ms", *milliseconds(steps)]
+    show("A top of 200 rad/s that leans by 0.1 rad", "largest tilt in 1 s [rad]", columns, rows)
 
 
 def tilts(robot: Robot, method: str, order: int, h: float, q: np.ndarray, v: np.ndarray) -> float:
@@ -140,66 +170,89 @@ def pull() -> None:
 
     robot, share, duration = load_robot("box"), 0.5, 0.3
     force = share * GRAVITY / (4.0 * MU)
-    edges = FrictionCone(stiffness=2.0 * force / 0.001**2, power=2, directions=8)
-    magnet = Magnet(cone=edges, pull=force, reach=0.002)
+    eight = FrictionCone(stiffness=2.0 * force / 0.001**2, power=2, directions=8)
+    magnet = Magnet(cone=eight, pull=force, reach=0.002)
     wall = Terrain(Plane(normal=(1.0, 0.0, 0.0), friction=MU))
     q = robot.standing.copy()
     q[:3] = 0.1 - 0.0007, 0.0, 1.0
-    held = GRAVITY * (1.0 - share) * duration
-    print(f"magnetic feet, {held:.3f} m/s if it stayed on the wall: 0.05, 1, 5 ms")
-    for order in (1, 2):
+    held = f"{GRAVITY * (1.0 - share) * duration:.3f}"
+    steps, rows = (5e-5, 0.001, 0.005), {}
+    for order, name in ORDERS.items():
         speeds = []
-        for h in (5e-5, 0.001, 0.005):
+        for h in steps:
             simulator = Simulator(robot, wall, magnet, "ne-nmdp", order=order)
             start = simulator.state(q)
             *_, last = simulator.run(start, Passive(), dt=h, duration=duration)
             speeds.append(f"{abs(last.state.v[2]):.3f}")
-        print(f"  order {order}:", *speeds)
+        rows[name] = [held, *speeds]
+    title = "A box with magnetic feet slides down a wall for 0.3 s"
+    show(title, "speed [m/s]", ["held by the wall", *milliseconds(steps)], rows)
 
 
 def drop() -> None:
     """Depth at which a cube of 1 kg rests after a fall without recovery, in both orders [mm]."""
-    steps = (0.002, 0.01, 0.05)
+    steps, rows = (0.002, 0.01, 0.05), {}
     robot = block((0.1, 0.1, 0.1))
-    print("height [m]  k [N/m^2]  static [mm]  energy [mm]  orders 1 and 2:", *steps)
-    for height in (0.05, 0.5):
-        for stiffness in (1e4, 1e6, 1e8):
-            weight, k = GRAVITY * robot.mass, 4.0 * stiffness  # four corners
-            static = np.sqrt(weight / k)
-            # k d^3 / 3 = m g (height + d): the ground takes up the energy of the fall
-            cubic = (1.0, 0.0, -3.0 * weight / k, -3.0 * weight / k * height)
-            deepest = np.roots(cubic).real.max()
-            law = FrictionCone(stiffness=stiffness, power=2, recovery=0.0)
-            ground = Terrain(Plane(height=robot.lowest_point - height, friction=MU))
-            found = []
-            for order in (1, 2):
-                simulator = Simulator(robot, ground, law, "ne-nmdp", order=order)
-                for h in steps:
-                    run = simulator.run(simulator.state(), Passive(), dt=h, duration=1.0)
-                    *_, last = run
-                    found.append(f"{1e3 * last.max_penetration:.2f}")
-            print(
-                f"{height:10g}  {stiffness:9g}  {1e3 * static:11.2f}  {1e3 * deepest:11.2f} ",
-                *found,
-            )
+    for height, stiffness in itertools.product((0.05, 0.5), (1e4, 1e6, 1e8)):
+        weight, k = GRAVITY * robot.mass, 4.0 * stiffness  # four corners
+        static = np.sqrt(weight / k)
+        # k d^3 / 3 = m g (height + d): the ground takes up the energy of the fall
+        cubic = (1.0, 0.0, -3.0 * weight / k, -3.0 * weight / k * height)
+        depths = [static, np.roots(cubic).real.max()]
+        law = FrictionCone(stiffness=stiffness, power=2, recovery=0.0)
+        ground = Terrain(Plane(height=robot.lowest_point - height, friction=MU))
+        for order, h in itertools.product((1, 2), steps):
+            simulator = Simulator(robot, ground, law, "ne-nmdp", order=order)
+            *_, last = simulator.run(simulator.state(), Passive(), dt=h, duration=1.0)
+            depths.append(last.max_penetration)
+        rows[f"{height:g}, {stiffness:.0e}".replace("e+0", "e")] = [
+            f"{1e3 * depth:.1f}" for depth in depths
+        ]
+    columns = ["static", "energy"]
+    columns += [f"order {order}: {1e3 * h:g} ms" for order in (1, 2) for h in steps]
+    show("Depth of a cube of 1 kg at rest [mm]", "fall [m], k [N/m²]", columns, rows)
 
 
 def rest() -> None:
     """How far depths are from the static one a second after a fall, by the recovery rate."""
     feet = {name: load_robot(name, contacts="feet", visuals=False) for name in ("go2", "anymal")}
     robots = {"box": load_robot("box"), "ball": free_body("ball", Sphere(radius=0.1), mass=1.0)}
+    robots |= feet
     falls = list(itertools.product((0.1, 0.5), (0.002, 0.01, 0.05), (1, 2)))
-    print("a second after falls of 0.1 and 0.5 m in steps of 2, 10, 50 ms, both orders:")
-    print("rate [1/s], body: largest error of the depth [%], bounces, evaluations a step")
+    off: dict[str, list[str]] = {}
+    work: dict[str, list[str]] = {}
     for rate in (0.0, 2.0, 5.0, 10.0):
-        for name, robot in (robots | feet).items():
+        name = f"{rate:g} (default)" if rate == RECOVERY else f"{rate:g}"
+        off[name], work[name] = [], []
+        for robot in robots.values():
             errors, bounces, evaluations = zip(
                 *(landing(robot, rate, *fall) for fall in falls), strict=True
             )
-            print(
-                f"  {rate:g}, {name}: {100.0 * max(errors):.2f}, {sum(bounces)} of {len(falls)}, "
-                f"{np.mean(evaluations):.1f}"
-            )
+            error = 100.0 * max(errors)
+            off[name].append(f"{error:.0f} %" if error > 10.0 else f"{error:.2g} %")
+            work[name].append(f"{sum(bounces)}, {np.mean(evaluations):.1f}")
+    title = f"A second after {len(falls)} falls of 0.1 and 0.5 m in steps of 2, 10 and 50 ms"
+    show(f"{title}: largest error of the depth", "rate [1/s]", list(robots), off)
+    show("Falls that bounced, evaluations a step", "rate [1/s]", list(robots), work)
+
+
+def motion() -> None:
+    """What recovery does to gaits: how far they get, and how deep feet go."""
+    rows = {}
+    cases = (("robosimian-walk", 6.0), ("spider-walk", 6.0), ("robosimian-jump", 4.0))
+    for (name, duration), h in itertools.product(cases, (0.05, 0.01)):
+        cells = []
+        for words in ([], ["contact.recovery=0"]):
+            words = [*words, f"integrator.dt={h}", f"duration={duration}"]
+            setup = Scenario.load(name, overrides=words).build(visuals=False)
+            ends = list(setup.simulator.run(setup.state, setup.controller, dt=h, duration=duration))
+            way = ends[-1].state.q[0] - setup.state.q[0]
+            deepest = np.median([max(result.max_penetration, 0.0) for result in ends])
+            cells += [f"{way:.2f}", f"{1e3 * deepest:.0f}"]
+        rows[f"{name}, {duration:g} s, {1e3 * h:g} ms"] = cells
+    columns = ["distance [m]", "median of the deepest contact [mm]"]
+    columns += [f"{column} without recovery" for column in columns]
+    show("Gaits with and without recovery", "scenario", columns, rows)
 
 
 def landing(
@@ -230,22 +283,23 @@ def roll() -> None:
     up = np.array([np.sin(slope), 0.0, np.cos(slope)])
     down = np.array([np.cos(slope), 0.0, -np.sin(slope)])
     exact = 5.0 / 7.0 * GRAVITY * np.sin(slope)
-    robot = free_body("ball", Sphere(radius=radius), mass=1.0)
-    print(f"rolling ball, share of {exact:.2f} m/s^2 gained in {duration} s:", *steps)
+    robot, rows = free_body("ball", Sphere(radius=radius), mass=1.0), {}
     ground = Terrain(Plane(normal=tuple(up.tolist()), friction=0.6))
     q, v = robot.standing.copy(), np.zeros(6)
     q[:3] = up * (radius - np.sqrt(GRAVITY * np.cos(slope) / stiffness))
     v[:3], v[4] = speed * radius * down, speed
     law = FrictionCone(stiffness=stiffness, power=2)
     for method in ("ne-nmdp", "pbd-nmdp"):
-        for order in (1, 2):
+        for order in ORDERS:
             found = []
             for h in steps:
                 simulator = Simulator(robot, ground, law, method, order=order)
                 *_, last = simulator.run(simulator.state(q, v), Passive(), dt=h, duration=duration)
                 gained = (last.state.v[:3] @ down - speed * radius) / duration
                 found.append(f"{gained / exact:.2f}")
-            print(f"  {method}, order {order}:", *found)
+            rows[of_order(method, order)] = found
+    title = f"A ball that rolls down a slope, share of {exact:.2f} m/s² gained in {duration} s"
+    show(title, "share gained", milliseconds(steps), rows)
 
 
 def land() -> None:
@@ -259,7 +313,7 @@ def land() -> None:
         "level box": (box, level, 0.0, 0.1),
         "box tilted by 0.2 rad": (box, tilted, 0.0, 0.1 * (np.cos(0.2) + np.sin(0.2))),
     }
-    print("landing at 3 m/s, largest change of velocity by 0.1 mm [m/s, rad/s]: 10, 20, 50 ms")
+    lengths, rows = (0.01, 0.02, 0.05), {}
     for name, (robot, turn, aside, touching) in scenes.items():
         for order in (1, 2):
             law = FrictionCone(stiffness=1e6, power=2)
@@ -269,8 +323,10 @@ def land() -> None:
                 simulator.state(np.array([0.0, 0.0, height, *turn]), v)
                 for height in touching + np.arange(0.0, 0.1, 1e-4)
             ]
-            jumps = [largest_jump(simulator, starts, h) for h in (0.01, 0.02, 0.05)]
-            print(f"  {name}, order {order}:", *(f"{jump:.2f}" for jump in jumps))
+            jumps = [largest_jump(simulator, starts, h) for h in lengths]
+            rows[f"{name}, {ORDERS[order]}"] = [f"{jump:.2f}" for jump in jumps]
+    title = "Landing at 3 m/s, largest change of velocity by 0.1 mm of height"
+    show(title, "change [m/s, rad/s]", milliseconds(lengths), rows)
 
 
 def largest_jump(simulator: Simulator, starts: Sequence[State], h: float) -> float:
@@ -287,6 +343,7 @@ PARTS = {
     "pull": pull,
     "drop": drop,
     "rest": rest,
+    "motion": motion,
     "land": land,
     "cost": cost,
 }

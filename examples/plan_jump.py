@@ -2,6 +2,7 @@
 
 python examples/plan_jump.py                # writes jump.npz, jump.png and jump.html
 python examples/plan_jump.py --h 0.005      # the same problem with ten times the knots
+python examples/plan_jump.py --view         # the motion of each iteration in meshcat
 
 Nobody says which foot leaves the ground when: contacts are those of the simulator's steps, and so
 are the derivatives. Error control divides a knot where one step would be wrong, as FDDP would make
@@ -13,6 +14,7 @@ import argparse
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,6 +37,7 @@ from nmdp_pin.control import StablePD
 from nmdp_pin.errors import MissingExtra
 from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
+from nmdp_pin.viz.viewer import Viewer
 
 try:
     import crocoddyl
@@ -141,7 +144,27 @@ def problem(scene: Scene, h: float) -> crocoddyl.ShootingProblem:
     return crocoddyl.ShootingProblem(scene.x0, [step] * round(DURATION / h), end)
 
 
-def plan(scene: Scene, h: float, iterations: int, smoothings: Sequence[float] = SMOOTHING) -> Plan:
+class Show(crocoddyl.CallbackAbstract):
+    """Shows the motion of each iteration, which meshcat replays until the next one."""
+
+    def __init__(self, viewer: Viewer, h: float) -> None:
+        super().__init__()
+        self.viewer, self.h = viewer, h
+
+    def __call__(self, solver: crocoddyl.SolverAbstract) -> None:
+        """Draw; what crocoddyl calls."""
+        for k, x in enumerate(solver.xs.tolist()):
+            self.viewer.draw(k * self.h, x[: len(x) // 2])  # the planar base has nq = nv
+        self.viewer.finish()
+
+
+def plan(
+    scene: Scene,
+    h: float,
+    iterations: int,
+    smoothings: Sequence[float] = SMOOTHING,
+    viewer: Viewer | None = None,
+) -> Plan:
     """Optimise from rest, first with smoothed derivatives, then with exact ones.
 
     Args:
@@ -149,9 +172,12 @@ def plan(scene: Scene, h: float, iterations: int, smoothings: Sequence[float] = 
         h: length of the knots [s].
         iterations: most of them, with each smoothing.
         smoothings: of the derivatives, one after the other.
+        viewer: shows each iteration.
     """
     shooting = problem(scene, h)
     step, solver = shooting.runningModels[0], crocoddyl.SolverFDDP(shooting)
+    if viewer is not None:
+        solver.setCallbacks([Show(viewer, h)])
     x, u = [scene.x0] * (shooting.T + 1), [np.zeros(step.nu)] * shooting.T
     made, start = 0, time.perf_counter()
     for smoothing in smoothings:
@@ -246,13 +272,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--kp", type=float, default=0.0, help="springs beside torques [N m/rad]")
     parser.add_argument("--rtol", type=float, default=TOLERANCE, help="tolerance of the steps")
     parser.add_argument("--quick", action="store_true", help="few iterations, a lower jump")
+    parser.add_argument("--view", action="store_true", help="show the search in meshcat")
     parser.add_argument("--out", type=Path, default=Path("jump"), help="name of the files")
     options = parser.parse_args(arguments)
     if not (options.h > 0.0 and whole(DURATION / options.h)):
         parser.error(f"--h must divide {DURATION} s")
     jumper = scene(options.kp, options.rtol)
+    robot, ground = jumper.simulator.robot, jumper.simulator.terrain
     iterations = 8 if options.quick else options.iterations
-    found = plan(jumper, options.h, iterations, options.smoothing)
+    viewer = Viewer(robot, ground, open_browser=True) if options.view else None
+    with viewer or nullcontext():
+        found = plan(jumper, options.h, iterations, options.smoothing, viewer)
     coarse = replay(jumper, found, options.h)
     fine = replay(jumper, found, options.h / math.ceil(options.h / FINE - 1e-9))
     knots = len(found.u)
@@ -273,7 +303,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"error of the height: {100.0 * (rises(fine).max() / planned - 1.0):+.1f} %")
     fine.save(options.out.with_suffix(".npz"))
     draw(jumper, found, coarse, fine, options.out.with_suffix(".png"))
-    robot, ground = jumper.simulator.robot, jumper.simulator.terrain
     Replay(fine, robot, ground).write_html(options.out.with_suffix(".html"))
 
 

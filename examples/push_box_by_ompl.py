@@ -1,6 +1,7 @@
 """A fingertip pushes a box to where it shall lie and how it shall be turned; OMPL plans it.
 
-python examples/push_box_by_ompl.py      # writes push.html, .png, .npz and push-plan.npz
+python examples/push_box_by_ompl.py             # writes push.html, .png, .npz and push-plan.npz
+python examples/push_box_by_ompl.py --view      # what the planner tries, in meshcat
 
 The planner knows nothing of pushing: it has a fingertip whose speed it chooses, and the simulator,
 in steps of 50 ms, to tell where that leads. The plan is then repeated, in steps of 5 ms too.
@@ -9,6 +10,7 @@ in steps of 50 ms, to tell where that leads. The plan is then repeated, in steps
 import argparse
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,7 @@ from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.terrain import Box
 from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
+from nmdp_pin.viz.viewer import Viewer
 
 LARGE, SMALL = 0.05, 0.005  # [s] steps of the plan and of its replay
 STATIC_DEPTH = 0.0005  # [m] of the box in the floor
@@ -136,14 +139,18 @@ class BoxAt(base.GoalRegion):
 
 
 class Counting(Propagator):
-    """A propagator that knows how many steps it has made."""
+    """A propagator that knows how many steps it has made, and shows where they lead."""
 
     made = 0
+    viewer: Viewer | None = None
 
     def __call__(self, start: Any, given: Any, duration: float, result: Any) -> None:
         """Propagate; what OMPL calls."""
         self.made += 1
         super().__call__(start, given, duration, result)
+        if self.viewer is not None and self.is_valid(result):
+            q = self.x_of(result)[: self.simulator.robot.model.nq]
+            self.viewer.draw(self.made * LARGE, q)
 
 
 def propagator_of(simulator: Simulator) -> Counting:
@@ -152,7 +159,14 @@ def propagator_of(simulator: Simulator) -> Counting:
     return Counting(simulator, h=LARGE, reference=start, command=drive, controls=2)
 
 
-def plan(simulator: Simulator, wanted: np.ndarray, *, planner: str, most: int) -> Plan | None:
+def plan(
+    simulator: Simulator,
+    wanted: np.ndarray,
+    *,
+    planner: str,
+    most: int,
+    viewer: Viewer | None = None,
+) -> Plan | None:
     """Look for speeds of the fingertip that bring the box there; None where none were found.
 
     Args:
@@ -160,8 +174,10 @@ def plan(simulator: Simulator, wanted: np.ndarray, *, planner: str, most: int) -
         wanted: x, y [m] and angle [rad] of the box from its start.
         planner: "KPIECE1", "EST" or "RRT".
         most: steps to simulate at most.
+        viewer: shows what is tried.
     """
     propagator = propagator_of(simulator)
+    propagator.viewer = viewer
     level = [(-0.01, 0.01), (-0.1, 0.1), (-0.1, 0.1)]  # height [m], tilts [rad]
     rates = [(-0.3, 0.3)] * 4 + [(-0.1, 0.1), (-0.5, 0.5), (-0.5, 0.5), (-2.0, 2.0)]
     setup = simple_setup(
@@ -244,7 +260,7 @@ def draw(path: Path, recording: Recording, robot: Robot, wanted: np.ndarray) -> 
     axis.plot(*outline(start + wanted), color=COLORS[1], linestyle="--", label="wanted")
     axis.plot(*recording.q[:, :2].T, color=COLORS[0], label="fingertip")
     axis.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    axis.legend(loc="lower left")
+    axis.legend(loc="upper left")
     save_figure(figure, path)
 
 
@@ -258,13 +274,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--most", type=int, default=20_000, help="steps to simulate at most")
     parser.add_argument("--quick", action="store_true", help="a goal that is near")
     parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--view", action="store_true", help="show the search in meshcat")
     parser.add_argument("--out", type=Path, default=Path("push"), help="name of the files")
     options = parser.parse_args(arguments)
     wanted = np.array([0.15, 0.03, 0.21] if options.quick else options.goal)
     util.setLogLevel(util.LogLevel.LOG_WARN)
     util.RNG.setSeed(options.seed)
     simulator = scene()
-    found = plan(simulator, wanted, planner=options.planner, most=options.most)
+    scenery = simulator.robot, simulator.terrain
+    viewer = Viewer(*scenery, open_browser=True) if options.view else None
+    with viewer or nullcontext():
+        found = plan(simulator, wanted, planner=options.planner, most=options.most, viewer=viewer)
     if found is None:
         raise SystemExit(f"no plan in {options.most} steps; try --most, --seed or --planner")
     print(
@@ -280,7 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     np.savez(name.with_name(f"{name.name}-plan.npz"), **vars(found))
     recording.save(name.with_suffix(".npz"))
     draw(name.with_suffix(".png"), recording, simulator.robot, wanted)
-    Replay(recording, simulator.robot, simulator.terrain).write_html(name.with_suffix(".html"))
+    Replay(recording, *scenery).write_html(name.with_suffix(".html"))
 
 
 def described(pose: np.ndarray) -> str:

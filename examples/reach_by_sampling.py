@@ -121,7 +121,7 @@ class Reach:
 
 def reach_over(gap: float) -> Reach:
     """Spider before a gap [m] whose far bank is higher; the target is 10 cm behind its edge."""
-    robot = load_robot("spider", base="free-flyer")
+    robot = load_robot("spider", base="free-flyer", contacts="all")
     near = Box(size=(2.0, 2.0, 0.5), position=(EDGE - 1.0, 0.0, GROUND - 0.25))
     far = Box(size=(1.0, 2.0, 0.5), position=(EDGE + gap + 0.5, 0.0, GROUND + RISE - 0.25))
     stiffness = stiffness_for_static_depth(100.0, 4, STATIC_DEPTH, 2)

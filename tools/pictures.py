@@ -1,13 +1,15 @@
-"""The pictures of docs/theory and the animation of the README.
+"""The pictures of docs/images.
 
-    OMP_NUM_THREADS=1 python tools/pictures.py [jump polytope orders convergence]
+    OMP_NUM_THREADS=1 python tools/pictures.py [FILE ...]
 
-They are written to docs/images; the animation needs the extra "video", the others "plots".
+They need the extras "plots" and "video" and those of the examples that they show; those of pages in
+a browser need Chromium, and `locomotion` what `examples/locomotion/train.py` left in out/.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib as mpl
@@ -15,12 +17,15 @@ import numpy as np
 from matplotlib import pyplot as plt
 from PIL import Image
 
-from nmdp_pin import Scenario, Simulator, run
+from nmdp_pin import Recording, Scenario, Simulator, run
 from nmdp_pin._simulator.step_control import Fixed
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.viz.renderer import Renderer
+from nmdp_pin.viz.replay import Replay
 
-IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+sys.path[:0] = [str(ROOT / folder) for folder in ("examples", "examples/locomotion", "tests")]
 STEP, SEEN = 0.05, 3.3  # [s] of a step of `make run`, and of the run that is shown
 SIZE = (640, 360)  # [pixels]
 CALM = 0.5  # [s] to each side over which the camera's height is a mean
@@ -159,7 +164,91 @@ def save(figure: plt.Figure, name: str) -> None:
     plt.close(figure)
 
 
-PICTURES = {"jump": jump, "polytope": polytope, "orders": orders, "convergence": convergence}
+def plan_jump() -> None:
+    """The plan of a jump, its replay, and the torques."""
+    import plan_jump
+
+    with tempfile.TemporaryDirectory() as folder:
+        plan_jump.main(["--out", f"{folder}/plan_jump"])
+        (IMAGES / "plan_jump.png").write_bytes(Path(folder, "plan_jump.png").read_bytes())
+
+
+def push_plan() -> None:
+    """A box that is pushed, from above."""
+    import push_box_by_ompl
+
+    with tempfile.TemporaryDirectory() as folder:
+        push_box_by_ompl.main(["--out", f"{folder}/push"])
+        (IMAGES / "push-plan.png").write_bytes(Path(folder, "push.png").read_bytes())
+
+
+def spider_reach() -> None:
+    """Spider at the end of its reach."""
+    import reach_by_sampling as example
+
+    with tempfile.TemporaryDirectory() as folder:
+        example.main(["--out", f"{folder}/reach"])
+        recording = Recording.load(f"{folder}/reach.npz")
+    simulator = example.reach_over(example.GAP).simulator
+    renderer = Renderer(simulator.robot, simulator.terrain, size=(900, 450))
+    frame = renderer.scene.frame(recording.duration, recording.q[-1], recording.contact_forces[-1])
+    Image.fromarray(renderer.picture(frame)).quantize(256).save(
+        IMAGES / "spider-reach.png", optimize=True
+    )
+    renderer.close()
+
+
+def robosimian() -> None:
+    """The page of a jump in a browser, while the robot pushes off and while it flies."""
+    from browser import Browser
+
+    scenario = Scenario.load("robosimian-jump", overrides=[f"integrator.dt={STEP}"])
+    setup, pictures = scenario.build(), []
+    with tempfile.TemporaryDirectory() as folder, Browser(width=660, height=530) as browser:
+        page = Path(folder) / "jump.html"
+        Replay(run(scenario), setup.robot, setup.simulator.terrain).write_html(page)
+        browser.open(page.as_uri())
+        browser.wait_for("window.player !== undefined")
+        browser.evaluate("player.pause(), 0")
+        for t in (1.1, 1.3):
+            browser.evaluate(f"player.seek({t}), player.render(), 0")
+            browser.evaluate("new Promise(done => setTimeout(done, 500))")
+            pictures.append(browser.screenshot().astype(np.uint8))
+    gap = np.full((pictures[0].shape[0], 8, 3), 255, np.uint8)
+    both = Image.fromarray(np.concatenate([pictures[0], gap, pictures[1]], axis=1))
+    both.quantize(256).save(IMAGES / "robosimian.png", optimize=True)
+
+
+def locomotion() -> None:
+    """Returns of the policies over the training and in the tests."""
+    import draw
+
+    draw.draw(ROOT / "out/locomotion", IMAGES / "locomotion.png")
+
+
+def robots() -> None:
+    """All robots in meshcat."""
+    import gallery
+
+    from nmdp_pin._robot import bundled_robots, example_robots
+
+    with tempfile.TemporaryDirectory() as folder:
+        gallery.main(Path(folder), [*bundled_robots(), *example_robots()])
+        (IMAGES / "robots.png").write_bytes(Path(folder, "robots.png").read_bytes())
+
+
+PICTURES = {
+    "jump.webp": jump,
+    "theory-polytope.png": polytope,
+    "theory-orders.png": orders,
+    "theory-convergence.png": convergence,
+    "plan_jump.png": plan_jump,
+    "push-plan.png": push_plan,
+    "spider-reach.png": spider_reach,
+    "robosimian.png": robosimian,
+    "locomotion.png": locomotion,
+    "robots.png": robots,
+}
 
 if __name__ == "__main__":
     mpl.use("Agg")

@@ -23,9 +23,8 @@ COLOURS = {"pbfd": "tab:blue", "ne-ncp": "tab:red"}
 Rows = list[dict[str, str]]
 
 
-def main() -> None:
+def draw(folder: Path, picture: Path) -> None:
     """Read the tables of a folder, write the picture."""
-    folder, picture = Path(sys.argv[1]), Path(sys.argv[2])
     robots = [name for name in TASKS if list(folder.glob(f"{name}-*-trials.csv"))]
     figure, axes = plt.subplots(
         len(robots), 2, figsize=(9, 3.2 * len(robots)), squeeze=False, width_ratios=(3, 2)
@@ -88,4 +87,4 @@ def bars(left: Axes, right: Axes, seeds: list[Rows]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    draw(Path(sys.argv[1]), Path(sys.argv[2]))

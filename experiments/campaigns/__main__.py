@@ -43,7 +43,7 @@ def campaign(name: str, folder: Path, ledger: Ledger, *, seconds: float, most: i
 
 
 def main() -> int:
-    """Run the campaigns; 1 where something fell."""
+    """Run the campaigns; 1 where an outcome is not allowed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*CAMPAIGNS, []], help="all unless given")
     parser.add_argument("--minutes", type=float, default=10.0, help="of wall time, for all")

@@ -41,8 +41,8 @@ class Ledger:
         self._journal.close()
 
     def table(self, *, kinds: bool = True) -> str:
-        """What was tried and what fell, as markdown; a row a kind, or a row a campaign."""
-        titles = ["campaign", *(["kind"] if kinds else []), "tried", *FINE, "fell"]
+        """What was tried and what came of it, as markdown; a row a kind, or a row a campaign."""
+        titles = ["campaign", *(["kind"] if kinds else []), "tried", *FINE, "not allowed"]
         found: dict[tuple[str, ...], Counter[str]] = {}
         for campaign, _, kind, outcome in self.outcomes:
             found.setdefault((campaign, kind) if kinds else (campaign,), Counter())[outcome] += 1
@@ -54,10 +54,10 @@ class Ledger:
         return "\n".join(lines)
 
     def findings(self) -> list[str]:
-        """One line for each way of falling: how often, the first attempt, and what came of it."""
-        fallen = [entry for entry in self.outcomes if entry[3] not in FINE]
-        counts = Counter((campaign, kind, outcome) for campaign, _, kind, outcome in fallen)
-        first = {(c, k, o): n for c, n, k, o in reversed(fallen)}
+        """One line for each outcome that is not allowed: how often, and the first attempt."""
+        found = [entry for entry in self.outcomes if entry[3] not in FINE]
+        counts = Counter((campaign, kind, outcome) for campaign, _, kind, outcome in found)
+        first = {(c, k, o): n for c, n, k, o in reversed(found)}
         return [
             f"{count} x {key[0]}/{key[1]}, first number {first[key]}: {key[2]}"
             for key, count in counts.most_common()

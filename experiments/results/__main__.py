@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -20,8 +21,18 @@ _SOURCES = ("experiments", "benchmarks", "examples")
 
 
 def pages() -> list[Path]:
-    """The pages of the documentation."""
-    return sorted((ROOT / "docs").rglob("*.md"))
+    """The README and the pages of the documentation."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def pages_with(data: str) -> list[str]:
+    """The pages that link to a data file."""
+    texts = {page: page.read_text(encoding="utf-8") for page in pages()}
+    return [
+        str(page.relative_to(ROOT))
+        for page, text in texts.items()
+        if re.search(rf"[(/]{re.escape(data)}\.csv\)", text)
+    ]
 
 
 def make(part: Part, out: Path) -> None:
@@ -68,7 +79,9 @@ def main() -> int:
     chosen = [p for p in PARTS if not options.names or p.name.startswith(tuple(options.names))]
     if options.list:
         for part in chosen:
-            print(f"{part.minutes:5.1f} min  {part.name}")
+            print(f"{part.minutes:5.1f} min  {part.name}: python {part.words}")
+            for name in part.tables:
+                print(f"           {name}.csv: {', '.join(pages_with(name))}")
         print(f"{sum(part.minutes for part in chosen):5.0f} min of one core in all")
         return 0
     options.out.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -66,8 +67,8 @@ def tables_of(name: str, folder: Path) -> tuple[Table, ...]:
         for figure in figures.values():
             if marker(figure.name, study) == name:
                 return tuple(figure.tables(study, folder))
-    if name in _DERIVED:
-        return (_DERIVED[name](folder),)
+    if name in DERIVED:
+        return (DERIVED[name].table(folder),)
     if any(name in part.tables for part in PARTS):
         rows = read_data(folder / f"{name}.csv")
         return (Table("", tuple(rows[0]), tuple(tuple(row.values()) for row in rows)),)
@@ -79,19 +80,37 @@ def refresh(pages: list[Path], folder: Path) -> None:
 
     Those of the papers' figures are written with the figures.
     """
-    made = {name: part for part in PARTS for name in part.tables}
+    makers = _makers()
     for page in pages:
         new = {}
         for name in parts_of(page):
-            if name in made and (folder / f"{name}.csv").exists():
-                link = Path(os.path.relpath(folder / f"{name}.csv", page.parent)).as_posix()
-                words = made[name].words
-                below = f"`python {words}`; data: [{name}.csv]({link})."
-                new[name] = "\n\n".join([*(t.markdown() for t in tables_of(name, folder)), below])
-            elif name in _DERIVED:
-                new[name] = "\n\n".join(table.markdown() for table in tables_of(name, folder))
+            derived = DERIVED.get(name)
+            sources = derived.sources if derived else (name,) * (name in makers)
+            if not (sources or derived) or not all((folder / f"{s}.csv").exists() for s in sources):
+                continue
+            new[name] = "\n\n".join(
+                [*(t.markdown() for t in tables_of(name, folder)), *_below(page, sources, folder)]
+            )
         if new:
             update_page(page, new)
+
+
+def _makers() -> dict[str, Part]:
+    """Part that prints each table."""
+    return {name: part for part in PARTS for name in part.tables}
+
+
+def _below(page: Path, sources: tuple[str, ...], folder: Path) -> list[str]:
+    """Commands that made the data, and links to them."""
+    if not sources:
+        return []
+    makers = _makers()
+    words = dict.fromkeys(f"`python {makers[name].words}`" for name in sources)
+    links = [
+        f"[{name}.csv]({Path(os.path.relpath(folder / f'{name}.csv', page.parent)).as_posix()})"
+        for name in sources
+    ]
+    return [f"{', '.join(words)}; data: {', '.join(links)}."]
 
 
 def _locomotion(folder: Path) -> Table:
@@ -123,7 +142,120 @@ def _locomotion(folder: Path) -> Table:
     return Table("", columns, tuple(rows))
 
 
-_DERIVED: dict[str, Callable[[Path], Table]] = {
-    "table1-wide": lambda folder: wide_table(folder, _WIDE),
-    "locomotion": _locomotion,
+def _cells(folder: Path, name: str) -> dict[tuple[str, str], str]:
+    """Texts of a data file by the first cell of their row and the title of their column."""
+    return {
+        (next(iter(row.values())), title): text
+        for row in read_data(folder / f"{name}.csv")
+        for title, text in row.items()
+    }
+
+
+def _rises(folder: Path) -> Table:
+    """Rise of Robosimian's first jump at each step."""
+    lines = {
+        title: {row["dt ms"]: row["first rise m"] for row in read_data(folder / f"{name}.csv")}
+        for title, name in _RISES.items()
+    }
+    steps = tuple(lines["first order"])
+    columns = ("rise [m] with steps of", *(f"{step} ms" for step in steps))
+    return Table("", columns, tuple((n, *(own[s] for s in steps)) for n, own in lines.items()))
+
+
+_RISES = {"second order (default)": "jump-order2", "first order": "jump-order1"}
+
+
+def _ratios(folder: Path) -> Table:
+    """Least and most of the ratios of a case."""
+    rows: dict[str, list[str]] = {}
+    for row in read_data(folder / "work-precision.csv"):
+        if row["case"] in _CASES:
+            rows.setdefault(row["case"], []).extend(row[error] for error in ("3 %", "1 %", "0.3 %"))
+    cells = tuple((_CASES[case], _range(texts)) for case, texts in rows.items())
+    return Table("", ("motion", "CPU time over MuJoCo's"), cells)
+
+
+def _range(texts: list[str]) -> str:
+    """From the least number to the most, and the texts that are none."""
+    words = dict.fromkeys(text for text in texts if not text[0].isdigit())
+    numbers = [float(text) for text in texts if text not in words]
+    ends = [f"{min(numbers):g} to {max(numbers):g}"] if numbers else []
+    return ", ".join([*ends, *words])
+
+
+_CASES = {
+    "jump-kp1e3": "Robosimian jumps, kp = 1e3",
+    "jump-kp1e4": "Robosimian jumps, kp = 1e4",
+    "jump-kp1e5": "Robosimian jumps, kp = 1e5",
+    "spider-walk": "Spider walks",
+    "go2-stand-up": "Go2 stands up",
+    "a1-trot": "A1 trots",
+    "arm-push-off": "a Panda in weightlessness pushes off a wall",
+    "panda-push": "a Panda pushes a box",
+    "panda-push-aside": "a Panda pushes a box off its centre",
+}
+
+
+def _physics(folder: Path) -> Table:
+    """Errors of both forms in first order."""
+    sliding, angle, creep, acceleration, rolling, chain = (
+        _cells(folder, f"physics-{name}") for name in _PHYSICS
+    )
+
+    def row(scene: str, exact: str, cell: Callable[[str], str]) -> tuple[str, ...]:
+        return (scene, exact, *(cell(f"{form} dissipation") for form in ("ne-nmdp", "pbd-nmdp")))
+
+    far = sliding["ne-nmdp dissipation, 0.2", "v²/(2 mu g)"]
+    down = next(text for (name, title), text in rolling.items() if title == "5/7 g sin a")
+    rows = (
+        row(
+            *("slab sent at 1 m/s, μ = 0.2, 10 ms", f"{far} mm"),
+            lambda form: f"{sliding[f'{form}, 0.2', '10 ms']} mm",
+        ),
+        row(
+            *("angle at which a slab begins to slide, 10 ms", "arctan μ"),
+            lambda form: f"{100.0 * (float(angle[form, '10 ms']) - 1.0):+.1f} %",
+        ),
+        row(
+            *("acceleration on a slope, 10 ms", "g (sin α − μ cos α)"),
+            lambda form: f"{acceleration[f'{form}, 1.5', '10 ms']} m/s²",
+        ),
+        row(
+            *("creep at 0.9 of that angle, 50 ms", "0"),
+            lambda form: f"{creep[form, '50 ms']} µm/s",
+        ),
+        row(
+            *("ball rolling down 0.2 rad, 10 ms", f"{down} m/s²"),
+            lambda form: f"{rolling[f'{form}, translation + spherical', '10 ms']} m/s²",
+        ),
+        row(
+            *("chain of ten links, 1 ms, after 0.2 s", "DOP853"),
+            lambda form: f"{chain[f'{form}, angles, rad', '1 ms']} rad",
+        ),
+    )
+    return Table("", ("scene", "closed form", "`ne-nmdp`", "`pbd-nmdp`"), rows)
+
+
+_PHYSICS = ("sliding", "slope", "slope-creep", "slope-acceleration", "rolling", "chain")
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A table that follows from data of one or more other tables.
+
+    Args:
+        table: makes it of the data in a folder.
+        sources: names of the data; none where the page names them in its own words.
+    """
+
+    table: Callable[[Path], Table]
+    sources: tuple[str, ...] = ()
+
+
+DERIVED = {
+    "table1-wide": Derived(lambda folder: wide_table(folder, _WIDE)),
+    "locomotion": Derived(_locomotion),
+    "rises": Derived(_rises, tuple(_RISES.values())),
+    "ratios": Derived(_ratios, ("work-precision",)),
+    "physics": Derived(_physics, tuple(f"physics-{name}" for name in _PHYSICS)),
 }

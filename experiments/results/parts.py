@@ -36,6 +36,21 @@ class Part:
     codes: tuple[int, ...] = (0,)
 
 
+PICTURES = {
+    "theory-polytope.png": 0.1,
+    "theory-orders.png": 0.2,
+    "theory-convergence.png": 0.2,
+    "robosimian.png": 0.3,
+    "jump.webp": 0.5,
+    "plan_jump.png": 0.5,
+    "push-plan.png": 0.3,
+    "spider-reach.png": 0.5,
+    "locomotion.png": 0.1,
+    "robots.png": 6.0,
+}
+"""Pictures of docs/images, and the minutes that they take; the last but one draws trainings."""
+
+
 def _paper(paper: str, figure: str, minutes: float, *more: str, page: bool = True) -> Part:
     words = [f"-m nmdp_pin paper {paper} {figure}", *more]
     words += [f"--out docs/results --runs out/paper-{paper}/runs"]
@@ -48,6 +63,16 @@ def _script(name: str, minutes: float, *tables: str, words: str = "") -> Part:
     return Part(name, f"benchmarks/{name}.py {words}".strip(), minutes, kept)
 
 
+def _sections(script: str, minutes: float, *kept: Mapping[str, int]) -> list[Part]:
+    """A part for each section of a script, named after the first of its tables."""
+    parts = []
+    for tables in kept:
+        section = next(iter(tables)).split("-")[1]
+        words = f"benchmarks/{script}.py {section}"
+        parts.append(Part(f"{script} {section}", words, minutes, tables))
+    return parts
+
+
 def _training(robot: str, seed: int) -> Part:
     words = f"examples/locomotion/train.py {robot} --seed {seed} --out out/locomotion"
     kept = {f"locomotion-{robot}-{seed}.csv": f"out/locomotion/{robot}-{seed}-trials.csv"}
@@ -56,6 +81,8 @@ def _training(robot: str, seed: int) -> Part:
 
 _RECOMMENDED = "--preset recommended"
 _KINETIC = "--objective kinetic --order 1 --span wide"
+_JUMP = "benchmarks/trajectories.py robosimian-jump"
+_CHAOS = "--motion robosimian-walk-fast --preset recommended --ms 1 20 50"
 _BATCH = "--size 16 256 --links 5 --csv docs/results/batch.csv"
 
 PARTS = (
@@ -79,17 +106,51 @@ PARTS = (
     _script("planar_sliding", 0.5, "planar-sliding-vertices", "planar-sliding-push"),
     _script("fitted", 0.2, "fitted"),
     _script("planning", 1.5, "planning-jump", words="jump"),
-    Part("planning reach", "benchmarks/planning.py reach", 1.5, {"planning-reach": 0}),
+    Part("planning reach", "benchmarks/planning.py reach", 4.0, {"planning-reach": 0}),
     Part("planning push", "benchmarks/planning.py push", 1.0, {"planning-push": 0}),
     _script("terrain", 0.3, "terrain"),
+    *(
+        Part(f"trajectories {name}", f"{_JUMP} {words}".strip(), 0.3, {f"jump-{name}": 0})
+        for name, words in (
+            ("order2", ""),
+            ("order1", "--set integrator.order=1"),
+            ("plastic", "--set contact.recovery=0"),
+        )
+    ),
+    *_sections(
+        *("limits", 1.0, {"limits-cone": 0}, {"limits-spin": 0}, {"limits-roll": 0}),
+        *({"limits-top": 0}, {"limits-pull": 0}, {"limits-drop": 0}, {"limits-motion": 0}),
+        *({"limits-rest": 0, "limits-rest-steps": 1}, {"limits-land": 0}, {"limits-cost": 0}),
+    ),
+    *_sections(
+        *("physics", 1.0, {"physics-sliding": 0}, {"physics-rolling": 0}),
+        {"physics-slope": 0, "physics-slope-creep": 1, "physics-slope-acceleration": 2},
+        *({"physics-impact": 1}, {"physics-chain": 0, "physics-chain-energy": 1}),
+        {"physics-momentum": 1},
+    ),
+    Part(
+        "derivatives",
+        "benchmarks/derivatives.py --skip cost",
+        1.0,
+        {"derivatives-box": 0, "derivatives-robosimian": 1},
+    ),
+    Part(
+        "derivatives cost",
+        "benchmarks/derivatives.py --skip accuracy",
+        1.0,
+        {"derivatives-cost": 0},
+    ),
+    _script("sampling", 1.0, "sampling"),
     _script("jump_period", 2.0, "jump-period"),
+    _script("chaos", 1.0, "chaos", words=_CHAOS),
     Part(
         "campaigns",
         "-m nmdp_pin.experiments.campaigns --minutes 10 --out out/campaigns",
         10.0,
-        {"campaigns": -1},
-        codes=(0, 1),  # what fell is a result
+        {"campaigns-kinds": 0, "campaigns": -1},
+        codes=(0, 1),  # outcomes that are not allowed are results
     ),
     *(_training(robot, seed) for robot in ("hopper", "walker") for seed in range(3)),
+    *(Part(f"picture {name}", f"tools/pictures.py {name}", m) for name, m in PICTURES.items()),
 )
 """All parts, what is short first."""

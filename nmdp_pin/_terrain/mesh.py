@@ -96,6 +96,8 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
         raise TerrainError(
             f"Mesh {path}: cannot be read as {suffix[1:].upper()}: {error}; export it again"
         ) from None
+    if vertices.shape[1:] != (3,) or faces.shape[1:] != (3,):
+        raise TerrainError(f"Mesh {path}: has no triangles of points in space; export it again")
     if not (np.abs(vertices) <= LARGEST).all():  # also where one is NaN
         raise TerrainError(
             f"Mesh {path}: has coordinates that are not finite numbers, or beyond {LARGEST:g}"

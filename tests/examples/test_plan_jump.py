@@ -87,6 +87,28 @@ def test_rest_is_an_optimum():
     assert found.cost < 1e-9
 
 
+def test_the_search_is_shown():
+    """A viewer holds the motion of the last iteration, which is the plan."""
+    shown = []
+
+    class Window:
+        def draw(self, t, q):
+            shown.append((t, q))
+
+        def finish(self):
+            shown.append(None)
+
+    example = load("plan_jump")
+    example.DURATION = 0.15
+    jumper = example.scene()
+    found = example.plan(jumper, 0.05, 2, (0.1,), Window())
+    nq = jumper.simulator.robot.model.nq
+    assert shown.count(None) == found.iterations
+    times, path = zip(*shown[-5:-1], strict=True)
+    np.testing.assert_allclose(times, [0.0, 0.05, 0.1, 0.15])
+    np.testing.assert_allclose(path, found.x[:, :nq])
+
+
 def test_knots_must_fit(capsys):
     """Knots that do not divide the plan are refused."""
     example = load("plan_jump")

@@ -96,3 +96,19 @@ def test_the_box_is_pushed(example, simulator, short):
     moved = np.array([pose(simulator, example, q) for q in recording.q])
     assert np.abs(moved[: first - 1]).max() < RESTING
     assert np.linalg.norm(moved[-1, :2]) > 0.1
+
+
+def test_the_search_is_shown(example, simulator):
+    """A viewer gets the steps that are tried, in their order, where they lead somewhere."""
+    shown = []
+
+    class Window:
+        def draw(self, t, q):
+            shown.append((t, q))
+
+    example.plan(simulator, WANTED, planner="KPIECE1", most=40, viewer=Window())
+    times, poses = zip(*shown, strict=True)
+    assert len(times) > 20
+    assert list(times) == sorted(times)
+    assert np.isfinite(poses).all()
+    assert np.shape(poses)[1] == simulator.robot.model.nq

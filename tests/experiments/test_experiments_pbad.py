@@ -142,6 +142,8 @@ def test_times_are_medians_of_the_repeats(made):
     assert {row[-1] for row in by_step.rows} <= {"stable", "not stable"}
     assert [row[0] for row in by_points.rows] == ["4", "64"]
     assert all(0.0 <= float(row[-2]) <= float(row[1]) for row in by_points.rows)
+    for row in by_step.rows:  # of the baseline its solver, which has nothing to do in 0.1 s
+        assert float(row[3]) == pytest.approx(float(row[2]) * (row[0] != BASELINE), abs=0.006)
 
 
 def test_finished_runs_are_not_made_again(made, monkeypatch):

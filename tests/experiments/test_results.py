@@ -14,7 +14,7 @@ from nmdp_pin.experiments.page import parts_of
 from nmdp_pin.experiments.results import __main__ as results
 from nmdp_pin.experiments.results import page_tables
 from nmdp_pin.experiments.results.page_tables import keep_tables, printed_tables, refresh, tables_of
-from nmdp_pin.experiments.results.parts import PARTS, RESULTS, ROOT, Part
+from nmdp_pin.experiments.results.parts import PARTS, PICTURES, RESULTS, ROOT, Part
 
 PAGES = {page: parts for page in results.pages() if (parts := parts_of(page))}
 PLACES = [(page, name) for page, parts in PAGES.items() for name in parts]
@@ -47,10 +47,18 @@ def test_parts_have_names_of_their_own_and_make_all_pictures():
         assert first == "-m" or (ROOT / first).exists(), part.name
 
 
-def test_every_printed_table_is_on_a_page():
-    """What is kept is shown."""
-    shown = {name for _, name in PLACES}
-    assert {name for part in PARTS for name in part.tables} <= shown
+def test_every_file_of_data_is_on_a_page():
+    """Some page links to it, and the data of each table that a command prints are there."""
+    data = {path.stem for path in RESULTS.glob("*.csv")}
+    assert {name for part in PARTS for name in part.tables} <= data
+    assert [name for name in sorted(data) if not results.pages_with(name)] == []
+
+
+def test_every_picture_has_a_command():
+    """Those of docs/images are made by parts of their own."""
+    assert {path.name for path in (ROOT / "docs/images").iterdir()} == set(PICTURES)
+    source = (ROOT / "tools/pictures.py").read_text(encoding="utf-8")
+    assert [name for name in PICTURES if f'"{name}":' not in source] == []
 
 
 def test_tables_of_a_text():

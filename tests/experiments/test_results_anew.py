@@ -1,5 +1,6 @@
 """Cells of every page of results, made anew in seconds: they differ by no more than they may."""
 
+import importlib
 import importlib.util
 import sys
 
@@ -14,6 +15,7 @@ from nmdp_pin.experiments.nmdp import NmdpStudy
 from nmdp_pin.experiments.nmdp.paper import JUMP, WALK
 from nmdp_pin.experiments.pbad import PbadStudy, friction_figure, optimiser_figure
 from nmdp_pin.experiments.pbad.paper import USUAL
+from nmdp_pin.experiments.results.page_tables import printed_tables
 from nmdp_pin.experiments.results.parts import ROOT
 from nmdp_pin.experiments.sand import SandStudy
 from nmdp_pin.experiments.sand.calibration_figure import MEASURED, calibrated_scale, largest_lift
@@ -139,6 +141,77 @@ def test_fitted(script, capsys, monkeypatch):
     for row, line in zip(rows, capsys.readouterr().out.splitlines()[2:], strict=True):
         made = [float(cell) for cell in line.strip("| ").split(" | ")[1:]]
         assert made == pytest.approx([float(x) for x in [*row.values()][1:]], abs=2e-4)
+
+
+def table(script, section, capsys):
+    """Numbers of the first table that a section of a script prints, by the names of its rows."""
+    capsys.readouterr()
+    getattr(script, section)()
+    _, *rows = printed_tables(capsys.readouterr().out)[0]
+    return {row[0]: [float(text.split()[0]) for text in row[1:]] for row in rows}
+
+
+@pytest.mark.parametrize(("section", "share"), [("spin", 0.1), ("roll", 0.01), ("pull", 0.01)])
+def test_limits(section, share, script, capsys):
+    """What is left of a spin, what a ball gains that rolls, how fast a magnetic box slides."""
+    made = table(script("limits"), section, capsys)
+    for row in read_data(RESULTS / f"limits-{section}.csv"):
+        name, *said = row.values()
+        assert made[name] == pytest.approx([float(text) for text in said], abs=share)
+
+
+def test_physics(script):
+    """The stop of a slab, the acceleration of a ball that rolls, and the flight of one."""
+    module = script("physics")
+    name = "ne-nmdp dissipation"
+    stop = module.stopping_distance(name, 0.2, 0.01) - 1.0 / (2.0 * 0.2 * module.G)
+    key = {"method, mu": f"{name}, 0.2"}
+    assert 1e3 * stop == pytest.approx(cell("physics-sliding", "10 ms", **key), abs=0.1)  # [mm]
+    exact = 5.0 / 7.0 * module.G * np.sin(0.2)
+    for method in (name, "pbd-nmdp dissipation"):
+        made = module.rolling_acceleration(method, 0.2, 0.01, module.BASES[1])[0] - exact
+        key = {"method, base": f"{method}, {module.BASES[1]}"}
+        assert made == pytest.approx(cell("physics-rolling", "10 ms", **key), rel=MOTION)
+
+
+def test_derivatives(script):
+    """Errors of the derivatives of a box that slides are as small as the page says."""
+    module = script("derivatives")
+    scene = module.scenes.box("ne-nmdp", "sliding", 2)
+    made = float(module.error_of(*scene, module.Command(), module.H))
+    said = cell("derivatives-box", "sliding, order 2", method="`ne-nmdp`")
+    assert said / 10.0 < made < 10.0 * said  # of rounding, and of differences
+
+
+def test_a_planned_jump(script):
+    """The plan with exact derivatives alone: its cost, and how high it rises in short steps."""
+    pytest.importorskip("crocoddyl")
+    module = script("planning")
+    name = "50 ms, exact derivatives alone"
+    made = [float(text.split()[0]) for text in module.jump(module.JUMPS[name])]
+    (row,) = (r for r in read_data(RESULTS / "planning-jump.csv") if r["knots of"] == name)
+    said = [float(text.split()[0]) for text in [*row.values()][1:]]
+    assert made[:2] == said[:2]
+    assert made[2] == pytest.approx(said[2], rel=MOTION)
+    assert made[4:6] == pytest.approx(said[4:6], abs=0.01)  # [m]
+
+
+@pytest.mark.parametrize("name", ["hopper", "walker"])
+def test_a_policy(name, monkeypatch):
+    """An episode of the policy of seed 0, with which it was trained and on hard contact."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples/locomotion"))
+    policy = importlib.import_module("policy").Policy
+    task, tried = (
+        importlib.import_module("task").TASKS[name],
+        importlib.import_module("trial").tried,
+    )
+    kept = policy.load(ROOT / f"examples/locomotion/policies/{name}.npz")
+    for method in ("pbfd", "ne-ncp"):
+        env = task.env(method=method, h=task.period)
+        made = tried(kept, env, period=task.period, seeds=range(1000, 1001))
+        key = {"method": method, "step": f"{task.period:g}", "seed": "1000"}
+        said = cell(f"locomotion-{name}-0", "return", **key)
+        assert made.returns[0] == pytest.approx(said, rel=MOTION)
 
 
 def test_a_pushed_box(script):
