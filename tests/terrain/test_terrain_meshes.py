@@ -319,8 +319,11 @@ def test_refused_meshes(options: dict, words: str) -> None:
         Mesh(**options)
 
 
+FLAT = b"v 0 0\nv 1 0\nv 0 1\nv 1 1\nf 1 2 3\nf 2 3 4\n"  # points of a plane
+
+
 @pytest.mark.parametrize("suffix", [".stl", ".obj"])
-@pytest.mark.parametrize("content", [b"", b"not a mesh", b"solid s\nfacet", b"\x00" * 200])
+@pytest.mark.parametrize("content", [b"", b"not a mesh", b"solid s\nfacet", b"\x00" * 200, FLAT])
 def test_unreadable_mesh_file(tmp_path: Path, suffix: str, content: bytes) -> None:
     """A file that holds no triangles is refused, naming the file."""
     path = tmp_path / f"rock{suffix}"
