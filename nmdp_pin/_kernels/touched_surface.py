@@ -37,6 +37,7 @@ from nmdp_pin._kernels.vector3 import (
 
 _LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
 _INSTEAD = 0.1  # of the radius, by which a face may be deeper than one that does not touch the rim
+_WITHIN = 0.1  # of the size of a polytope, how deep it may be in the face from which it comes
 _LYING = 0.95  # [-] cosine of the largest angle between a flat end and a face on which it lies
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
@@ -138,19 +139,22 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
             if dot(_axis_of(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
                 faces |= 8 << j
     if candidates.pieces[k] >= 0 and _face(candidates, row, 0, p)[1] <= BORDER:
-        way, upper = _way_out(candidates, k, p, M)
+        way, upper, deep = _way_out(candidates, k, p, M)
         across = way == 2 and upper != (faces & 32 > 0)  # past the other end
-        if most <= BORDER or across:
+        if deep <= _WITHIN * candidates.polytopes.sizes[candidates.pieces[k]] and (
+            most <= BORDER or across
+        ):
             nearest, faces = way, (64 << 2 - way) | (32 if upper else 0)
     return (faces & ~(64 << nearest)) | 1 << nearest
 
 
 @jit
-def _way_out(candidates: Candidates, k: int, p: Vector3, M: Array) -> tuple[int, bool]:
+def _way_out(candidates: Candidates, k: int, p: Vector3, M: Array) -> tuple[int, bool, float]:
     """The face of a cylinder or cone from which a polytope comes, and whether it is the upper end.
 
     It is the one that the polytope, of which candidate k is a corner inside, is least deep in: a
-    corner may be nearer to the side of a disc on which the polytope lies.
+    corner may be nearer to the side of a disc on which the polytope lies. The third result is that
+    depth [m].
     """
     row, shapes, most, nearest, upper = candidates.rows[k], candidates.shapes, -math.inf, 0, False
     corners = moved(polytope(candidates.polytopes, candidates.pieces[k]), M).vertices
@@ -166,7 +170,7 @@ def _way_out(candidates: Candidates, k: int, p: Vector3, M: Array) -> tuple[int,
             least = min(least, dot(n, minus(row_of(corners, v), p)))
         if beyond + least > most:
             most, nearest, upper = beyond + least, min(face, 1) * 2, face == 2
-    return nearest, upper
+    return nearest, upper, -most
 
 
 @jit

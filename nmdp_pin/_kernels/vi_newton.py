@@ -55,7 +55,7 @@ _ROUNDING = 1e-12  # [-] of a weight
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _UNSOLVED = 10.0  # factor where the inequality was not solved
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
-_SHORTEN, _SHORTEST = 0.5, 1e-3  # factors on a step after which |G| is too large
+_SHORTEN, _LEAST_FACTOR = 0.5, 1e-3  # factors on a step after which |G| is too large
 _NEAR = 100.0  # residual over its tolerance, up to which old derivatives serve one iteration
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
@@ -376,7 +376,7 @@ def solve_stage(
                         break
                     # Beyond the surface forces grow with the square of the depth, or so.
                     share = math.sqrt(largest / residual) if residual < np.inf else 0.0
-                    t *= min(max(share, _SHORTEST), _SHORTEN)
+                    t *= min(max(share, _LEAST_FACTOR), _SHORTEN)
                     if t < _SHORTEST:
                         break
                 if taken:

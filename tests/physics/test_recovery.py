@@ -242,7 +242,8 @@ def test_points_of_a_rim_are_named(order):
     found = StepDifferentiator(sim)(state, COMMAND, 0.005, result=result)
     of_x, _ = scenes.differences(sim, state, COMMAND, 0.005, result=result, step=3e-7)
     assert scenes.error(found.dx_dx, of_x, 0.005) > 100.0 * EXACT
-    assert {switch.kind for switch in found.one_sided} == {"rim"}
+    landed = {"impact"} if order > 1 else set()
+    assert {switch.kind for switch in found.one_sided} == {"rim"} | landed
 
 
 def test_mixed_models_recover_each_at_its_rate():
