@@ -125,7 +125,7 @@ class Nmdp(Integrator):
         )
         if of_objective is not None and self.form.record.recovery > 0.0:
             raise IntegratorError(_NO_RECOVERY.format(f"objective '{objective}'"))
-        self.method = vi_newton or ViNewton()
+        self.candidates, self.method = self.form.candidates, vi_newton or ViNewton()
         self._warm_start, self._restarts = warm_start, restarts
         self._budget = max_work
         self._memory, self._end = self.form.new_memory(), self.form.new_end()

@@ -90,7 +90,7 @@ class PositionBasedStep(Integrator):
         self.law = system.law.for_weight(self.weight)
         semidefinite = self.kind == CONSERVATIVE and self.optimiser == "jtj-lm"
         scene = scene_of(replace(system, law=self.law), kind=self.kind, semidefinite=semidefinite)
-        self._nothing = np.zeros(robot.model.nv)
+        self.candidates, self._nothing = scene.candidates, np.zeros(robot.model.nv)
         self.memory = new_step(scene, float(tolerance), int(limit))
         of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
         self._n_shapes = len(terrain.shapes) + of_bodies

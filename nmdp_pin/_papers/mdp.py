@@ -50,6 +50,7 @@ class NeMdp(Integrator):
     ) -> None:
         self.pd = pd
         self._step = SemiImplicit(system, reach=REACH)
+        self.candidates = self._step.form.candidates
         self._qp = SimplexQP(*self._step.form.shape, solver=qp_solver)
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
