@@ -24,16 +24,20 @@ PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         (_GO2, ("integrator.name='ne-mdp'",)),
         (_GO2, ("integrator.name='ne-ncp'",)),
     ),
-    "pbd": ((_BOX, ("integrator.name='pbfd'",)),),
+    "pbd": (
+        (_BOX, ("integrator.name='pbfd'",)),
+        ("bin-of-parts", ("integrator.name='pbfd'",)),
+    ),
 }
 
 
 def compile_parts(folder: Path) -> None:
-    """Compile all parts at once; what is compiled already is read."""
+    """Compile all parts of this checkout at once; what is compiled already is read."""
+    own = {"PYTHONPATH": str(Path(__file__).parents[1]), "NUMBA_CACHE_DIR": str(folder)}
     started = [
         subprocess.Popen(
             [sys.executable, __file__, part],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(folder), "OMP_NUM_THREADS": "1"},
+            env={**os.environ, **own, "OMP_NUM_THREADS": "1"},
         )
         for part in PARTS
     ]
