@@ -17,8 +17,8 @@ from nmdp_pin.experiments.campaigns import inputs, interruptions, systems
 from nmdp_pin.experiments.campaigns.child import Child
 from nmdp_pin.experiments.campaigns.ledger import Ledger
 
-INPUTS = 300
-SYSTEMS = 24  # three of each method
+INPUTS = 160
+SYSTEMS = 16  # two of each method
 LONG = 600.0  # [s]
 
 
