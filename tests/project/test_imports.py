@@ -1,6 +1,7 @@
 """The dependency order of the package: imports run down the layers only."""
 
 import ast
+import functools
 import subprocess
 import sys
 import tomllib
@@ -36,6 +37,7 @@ BOTTOM = LAYERS[0]
 STAND_ALONE = ("_solvers",)  # anything from the integrators up may use them; they use the bottom
 
 
+@functools.cache
 def modules() -> dict[str, Path]:
     """Dotted names of our modules and where they are."""
     found = {}

@@ -85,8 +85,9 @@ class TestObjectives(ObjectiveContract):
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
-@pytest.mark.parametrize("ground", ["valley", "sphere"])
-@pytest.mark.parametrize("name", ["wheels", "robosimian free-flyer"])
+@pytest.mark.parametrize(
+    ("name", "ground"), [("wheels", "valley"), ("robosimian free-flyer", "sphere")]
+)
 def test_derivatives_with_every_bundled_model(name, ground, space, form, order):
     """A is dG/dq whatever the wrench space is."""
     problem, q, w = samples.problem_at(
