@@ -62,7 +62,7 @@ CONE = FrictionCone(stiffness=1e8, power=2, recovery=0.0)  # stops: tests/test_r
 def test_a_pendulum_falls_on_a_stop(method, h, tmp_path):
     """It arrives with 1.1 rad/s, does not bounce and does not sink on."""
     sim = tight(scenes.pendulum(tmp_path, limit=(0.3, 2.0)), method)
-    q, v, _ = run(sim, 0.5, 0.0, h, 3.0)
+    q, v, _ = run(sim, 0.5, 0.0, h, 1.5)
     landed = int(np.argmax(q < 0.3))
     assert v[:landed].min() < -0.9, "it falls"
     assert q.min() > 0.3 - SUNK
