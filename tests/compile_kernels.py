@@ -32,12 +32,11 @@ PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 
 
 def compile_parts(folder: Path) -> None:
-    """Compile all parts of this checkout at once; what is compiled already is read."""
-    own = {"PYTHONPATH": str(Path(__file__).parents[1]), "NUMBA_CACHE_DIR": str(folder)}
+    """Compile all parts at once; what is compiled already is read."""
     started = [
         subprocess.Popen(
             [sys.executable, __file__, part],
-            env={**os.environ, **own, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "NUMBA_CACHE_DIR": str(folder), "OMP_NUM_THREADS": "1"},
         )
         for part in PARTS
     ]
