@@ -24,7 +24,10 @@ PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         (_GO2, ("integrator.name='ne-mdp'",)),
         (_GO2, ("integrator.name='ne-ncp'",)),
     ),
-    "pbd": ((_BOX, ("integrator.name='pbfd'",)),),
+    "pbd": (
+        (_BOX, ("integrator.name='pbfd'",)),
+        ("bin-of-parts", ("integrator.name='pbfd'",)),
+    ),
 }
 
 

@@ -30,6 +30,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # Started with `&` or under nohup: the programs that tests interrupt would ignore it too.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Programs that tests start are of this checkout, whichever one is installed.
+    paths = [str(Path(__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
     config.pluginmanager.register(CostMeter())
     os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(compiled_kernels(config))
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the folder of its parent

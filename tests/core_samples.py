@@ -15,7 +15,7 @@ from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._integrators.scheme import scheme_of_order
+from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.stage import evaluate
 from nmdp_pin._kernels.step import add_wrenches, open_step, state_stage
 from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
@@ -164,7 +164,7 @@ class Problem(StageEquations):
         order: int,
         rng: np.random.Generator | None = None,
     ) -> None:
-        memory, system, scheme = form.new_memory(), form.record, scheme_of_order(order)
+        memory, system, scheme = form.new_memory(), form.record, SCHEMES[order]
         start = form.start(State(0.0, q0, v0), [command], h / scheme.a[-1][-1], None)
         first = memory.points[0]
         open_step(system, start, memory)

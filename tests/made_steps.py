@@ -9,7 +9,7 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._integrators.nmdp import Nmdp
-from nmdp_pin._integrators.scheme import scheme_of_order
+from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.stage import saturate_at
 from nmdp_pin._kernels.step import Memory, open_step, state_stage
 from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
@@ -32,7 +32,7 @@ def stages_of(
     """
     made = integrator.form
     form = Form(made.system, material=made.material, reach=np.inf)
-    scheme, stages = scheme_of_order(result.order).record, []
+    scheme, stages = SCHEMES[result.order].record, []
     start = form.start(state, [command], h, None)
     first = None
     for i, (q, w) in enumerate(_ends(integrator, result, scheme.a, state.q, h)):

@@ -24,7 +24,6 @@ from nmdp_pin._terrain import Terrain
 FIRST_ORDER = ("ne-nmdp", "pbd-nmdp")
 ZEROTH_ORDER = ("ne-zonmdp", "pbd-zonmdp")
 METHODS = FIRST_ORDER + ZEROTH_ORDER
-OBJECTIVES = ("dissipation", "kinetic", "end_effector")
 K_ROUNDING = 1e-11  # relative; K of an accepted iterate may exceed the one before by rounding
 SIMPLEX = 1e-9  # on w >= 0 and sum(w) <= 1
 FORCE = 1e-9  # relative; the same sums, made again

@@ -5,6 +5,7 @@ The tests hold them to tolerances; benchmarks/physics.py prints them.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -231,29 +232,40 @@ def disagreement(quantity: str, h: float) -> float:
     return float(np.abs(np.subtract(*ends)).mean())
 
 
-def chain_energy(method: str, h: float, duration: float, angle: float = 0.0) -> np.ndarray:
-    """Energy of the fixed chain that swings from rest, straight, less that at its start [J].
+def chain_swing(
+    method: str, h: float, duration: float, angle: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The fixed chain that swings from rest, straight.
 
     Args:
         method: name of the integrator.
         h: length of a step [s].
         duration: of the swing [s].
         angle: below level [rad].
+
+    Returns:
+        Energy less that at its start [J], after each step, and the last angles [rad].
     """
     chain = load_robot("chain", visuals=False)
     sim = flying(chain, method)
     q = chain.standing.copy()
     q[0] += angle
     start = pin.computePotentialEnergy(chain.model, chain.model.createData(), q)
-    return energies(run(sim, sim.state(q), h, duration)) - start
+    results = run(sim, sim.state(q), h, duration)
+    return energies(results) - start, results[-1].state.q
+
+
+def chain_energy(method: str, h: float, duration: float, angle: float = 0.0) -> np.ndarray:
+    """The energies of `chain_swing` [J]."""
+    return chain_swing(method, h, duration, angle)[0]
 
 
 def chain_error(method: str, h: float, duration: float, exact: np.ndarray) -> float:
     """Largest error of the fixed chain's angles after it has swung from level [rad]."""
-    sim = flying(load_robot("chain", visuals=False), method)
-    return float(np.abs(run(sim, sim.state(), h, duration)[-1].state.q - exact).max())
+    return float(np.abs(chain_swing(method, h, duration)[1] - exact).max())
 
 
+@functools.cache
 def chain_exact(duration: float) -> np.ndarray:
     """Angles of the fixed chain after it has swung from level, to 1e-9 rad."""
     model = load_robot("chain", visuals=False).model

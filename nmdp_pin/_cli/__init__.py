@@ -5,6 +5,7 @@ Mistakes become a message and an exit code.
 
 import sys
 from importlib import metadata
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from nmdp_pin._cli.recordings import compare, export, plot, recover, repeat
-from nmdp_pin._cli.run import run
+from nmdp_pin._cli.run import RunCommand
 from nmdp_pin._cli.sweep import sweep
 from nmdp_pin._cli.terminal import STOPPED, WRONG_INPUT, note, printable
 from nmdp_pin._cli.view import view
@@ -98,18 +99,16 @@ def check(
         raise typer.Exit(WRONG_INPUT)
 
 
+def run(**options: Any) -> None:
+    """Run the command whose options these are."""
+    RunCommand(**options)()
+
+
+# Typer reads options from a signature.
+run.__signature__, run.__doc__ = signature(RunCommand), RunCommand.__doc__  # type: ignore[attr-defined]
 for _command in (
-    run,
-    repeat,
-    recover,
-    export,
-    sweep,
-    view,
-    plot,
-    compare,
-    robots,
-    scenarios,
-    check,
+    *(run, repeat, recover, export, sweep, view, plot, compare),
+    *(robots, scenarios, check),
 ):
     app.command(_command.__name__)(_command)
 # The evaluations of the papers stand outside the core, which does not know them.

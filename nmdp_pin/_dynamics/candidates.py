@@ -29,16 +29,10 @@ from nmdp_pin._terrain.triangles import joined
 _SAME = 1e-6  # [m] between a disc and the end of a cylinder that it is
 
 
-def n_pairs_of(robot: Robot, terrain: Terrain) -> int:
-    """Number above those by which a warm start knows the pairs of a robot on a terrain."""
-    candidates = candidates_of(robot, terrain)
+def n_pairs_of(candidates: Candidates) -> int:
+    """Number above those by which a warm start knows pairs."""
     most = int(most_features(candidates.polytopes, candidates.triangles))
     return len(candidates.rows) + KINDS * len(candidates.polytopes.pairs) * most**2
-
-
-def _surfaces(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
-    """The surfaces of the world, which is joint 0, and of bodies."""
-    return {0: terrain} | {int(joint): surface for joint, surface in robot.surfaces.items()}
 
 
 def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
@@ -47,8 +41,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
     The row of a mesh is repeated, once for each of the local minima of the distance to a sphere.
     Corners of polytopes make no pairs with the polytopes that theirs touch as such.
     """
-    own, links = _surfaces(robot, terrain), _links(robot, terrain)
-    surfaces, kinds, first, meshes = {**own, **links}, [], 0, 0
+    surfaces = {0: terrain, **robot.surfaces, **_links(robot, terrain)}  # by joint
+    kinds, first, meshes = [], 0, 0
     owners: list[int] = []
     rows_of: dict[int, list[int]] = {}
     for joint, surface in surfaces.items():

@@ -12,10 +12,10 @@ from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.step_response import StepResponse
+from nmdp_pin._kernels.contacts import Candidates
 from nmdp_pin._state.quick_record import quick
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
-from nmdp_pin.errors import DerivativeError
 
 
 @quick
@@ -107,6 +107,8 @@ class Integrator(abc.ABC):
     """Supported ones of `JointLimits.kinds`."""
     estimates_error: ClassVar[bool] = False
     """Whether results have a `local_error`."""
+    candidates: Candidates
+    """Pairs that may touch."""
 
     @abc.abstractmethod
     def __init__(self, system: System[Any], **options: Any) -> None: ...
@@ -140,7 +142,7 @@ class Integrator(abc.ABC):
         names: tuple[str, ...] = (),
         smoothing: float = 0.0,
     ) -> StepResponse:
-        """Derivatives of a step.
+        """Derivatives of a step, of methods that have them.
 
         Args:
             state: state at its start.
@@ -150,7 +152,4 @@ class Integrator(abc.ABC):
             names: parameters to differentiate with respect to, from `parameters.PARAMETERS`.
             smoothing: share of a contact's weights up to which they are known; 0 is exact.
         """
-        raise DerivativeError(
-            f"there are no derivatives of '{self.name}'; use ne-nmdp, pbd-nmdp, ne-zonmdp, "
-            "pbd-zonmdp, pbd or pbfd"
-        )
+        raise NotImplementedError

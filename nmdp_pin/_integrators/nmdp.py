@@ -14,7 +14,7 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.outcome import failed_step
-from nmdp_pin._integrators.scheme import BACKWARD_EULER, scheme_of_order
+from nmdp_pin._integrators.scheme import BACKWARD_EULER, SCHEMES
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
 from nmdp_pin._integrators.step_response import StepResponse
 from nmdp_pin._kernels import step as kernel
@@ -28,6 +28,7 @@ from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError
 
 _STATUS = tuple(Status)  # by its code, which the kernels return
+_COUNTS = ("iterations", "evaluations", "rejected", "work")  # the first of a kernel's
 DISSIPATION = "dissipation"
 _SHARE = 0.1  # of the energy that moves, which a step may gain
 _LONG = 0.003  # [s] from which on stages have the full tolerances
@@ -114,7 +115,7 @@ class Nmdp(Integrator):
         if not (self.zeroth_order or law.differentiable):
             raise IntegratorError(_NO_DERIVATIVE.format(self.name, type(law).__name__))
         of_objective = _minimiser_of(objective, vi_newton, projected_gradient)
-        self.objective, self.scheme = objective, scheme_of_order(order)
+        self.objective, self.scheme = objective, SCHEMES[order]
         self.form = Form(
             system,
             material=self.material,
@@ -124,7 +125,7 @@ class Nmdp(Integrator):
         )
         if of_objective is not None and self.form.record.recovery > 0.0:
             raise IntegratorError(_NO_RECOVERY.format(f"objective '{objective}'"))
-        self.method = vi_newton or ViNewton()
+        self.candidates, self.method = self.form.candidates, vi_newton or ViNewton()
         self._warm_start, self._restarts = warm_start, restarts
         self._budget = max_work
         self._memory, self._end = self.form.new_memory(), self.form.new_end()
@@ -185,19 +186,17 @@ class Nmdp(Integrator):
         if self._minimiser is not None:
             self._minimiser.begin(None if state.warm is None else state.warm.gamma)
         kernel.make_step(self._step(accuracy))
-        iterations, evaluations, rejected, work, outcome, order, touching = end.counts.tolist()
+        *spent, outcome, order, touching = end.counts.tolist()
         residual, gap, kinetic, potential = end.numbers.tolist()
+        counts = dict(zip(_COUNTS, spent, strict=True))
         if outcome != 0:
             return failed_step(
                 state,
                 _STATUS[outcome],
                 n_contacts=len(end.depths),
-                iterations=iterations,
-                evaluations=evaluations,
                 h=h,
                 residual=residual,
-                rejected=rejected,
-                work=work,
+                **counts,
             )
         gamma = 1.0
         if self._minimiser is not None:
@@ -217,15 +216,12 @@ class Nmdp(Integrator):
             contact_forces=wrenches[:, :3],
             wrenches=wrenches,
             contact_depths=end.depths.copy(),
-            iterations=iterations,
-            evaluations=evaluations,
             step_sizes=(h,),
             residual=residual,
             objective=gap,
             kinetic_energy=kinetic,
             potential_energy=potential,
-            rejected=rejected,
-            work=work,
+            **counts,
             local_error=end.error.copy(),
             order=order,
         )

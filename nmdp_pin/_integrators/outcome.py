@@ -24,10 +24,8 @@ def finished_step(start: State, state: State, *, wrenches: np.ndarray, **fields:
             start,
             Status.NOT_FINITE,
             n_contacts=len(wrenches),
-            iterations=fields["iterations"],
-            evaluations=fields["evaluations"],
             h=fields["step_sizes"][0],
-            work=fields["work"],
+            **{name: fields[name] for name in ("iterations", "evaluations", "work")},
         )
     return StepResult(
         state=state,
@@ -43,16 +41,13 @@ def failed_step(
     status: Status,
     *,
     n_contacts: int,
-    iterations: int,
-    evaluations: int,
     h: float,
     residual: float = math.nan,
-    rejected: int = 0,
-    work: int,
+    **counts: Any,
 ) -> StepResult:
     """A failed step: the state at its start, no forces, its status and the solver's progress.
 
-    The keywords are those of StepResult; unknown values are NaN.
+    Counts are those of StepResult; unknown values are NaN.
     """
     return StepResult(
         state=state,
@@ -61,13 +56,10 @@ def failed_step(
         contact_forces=np.zeros((n_contacts, 3)),
         wrenches=np.zeros((n_contacts, 6)),
         contact_depths=np.zeros(n_contacts),
-        iterations=iterations,
-        evaluations=evaluations,
         step_sizes=(h,),
         residual=residual,
         objective=0.0,
         kinetic_energy=0.0,
         potential_energy=0.0,
-        rejected=rejected,
-        work=work,
+        **counts,
     )

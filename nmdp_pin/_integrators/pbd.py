@@ -4,7 +4,7 @@ import functools
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pinocchio as pin
@@ -19,6 +19,7 @@ from nmdp_pin._dynamics.penalty_scene import new_step, scene_of
 from nmdp_pin._dynamics.position_partials import PositionPartials, StepLineariser
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
+from nmdp_pin._integrators.outcome import failed_step
 from nmdp_pin._integrators.position_minimiser import minimise, minimise_by_gradients
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels.levenberg_marquardt import (
@@ -37,6 +38,13 @@ from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError
+
+_COUNTS = {
+    "iterations": ITERATIONS,
+    "evaluations": EVALUATIONS,
+    "rejected": REJECTED,
+    "work": EVALUATIONS,
+}
 
 
 class PositionBasedStep(Integrator):
@@ -82,7 +90,7 @@ class PositionBasedStep(Integrator):
         self.law = system.law.for_weight(self.weight)
         semidefinite = self.kind == CONSERVATIVE and self.optimiser == "jtj-lm"
         scene = scene_of(replace(system, law=self.law), kind=self.kind, semidefinite=semidefinite)
-        self._nothing = np.zeros(robot.model.nv)
+        self.candidates, self._nothing = scene.candidates, np.zeros(robot.model.nv)
         self.memory = new_step(scene, float(tolerance), int(limit))
         of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
         self._n_shapes = len(terrain.shapes) + of_bodies
@@ -105,30 +113,33 @@ class PositionBasedStep(Integrator):
             status = minimise_by_gradients(self.model, memory)
         else:
             status = minimise(memory)
-        account, trial, ok = memory.account, memory.trial, status.ok
+        account, trial = memory.account, memory.trial
+        counts: dict[str, Any] = {name: int(account[place]) for name, place in _COUNTS.items()}
+        if not status.ok:
+            residual = math.nan if status is Status.SINGULAR else float(account[ERROR])
+            return failed_step(
+                state, status, n_contacts=self._n_points, h=h, residual=residual, **counts
+            )
         wrenches, depths = np.zeros((self._n_points, 6)), np.zeros(self._n_points)
-        if ok:
-            where = memory.scene.candidates, memory.ref.contacts, trial.places
-            report_depths(*where, depths)
-            report_wrenches(*where, trial.forces.wrenches, wrenches)
-        factorised = account[ITERATIONS] > 0 and self.optimiser != "lbfgs"
+        where = memory.scene.candidates, memory.ref.contacts, trial.places
+        report_depths(*where, depths)
+        report_wrenches(*where, trial.forces.wrenches, wrenches)
+        kinetic, potential, _, condition = memory.energies.tolist()
+        factorised = counts["iterations"] > 0 and self.optimiser != "lbfgs"
         return StepResult(
-            state=State(state.t + h, memory.q.copy(), trial.v.copy()) if ok else state,
+            state=State(state.t + h, memory.q.copy(), trial.v.copy()),
             status=status,
-            tau=trial.tau - memory.start.torque.external if ok else np.zeros(len(state.v)),
+            tau=trial.tau - memory.start.torque.external,
             contact_forces=wrenches[:, :3],
             wrenches=wrenches,
             contact_depths=depths,
-            iterations=int(account[ITERATIONS]),
-            evaluations=int(account[EVALUATIONS]),
-            work=int(account[EVALUATIONS]),
             step_sizes=(h,),
-            residual=float(account[ERROR]) if status is not Status.SINGULAR else math.nan,
-            objective=self._objective(account) if ok else 0.0,
-            kinetic_energy=float(memory.energies[0]) if ok else 0.0,
-            potential_energy=float(memory.energies[1]) if ok else 0.0,
-            rejected=int(account[REJECTED]),
-            condition=float(memory.energies[3]) if ok and factorised else math.nan,
+            residual=float(account[ERROR]),
+            objective=self._objective(account),
+            kinetic_energy=kinetic,
+            potential_energy=potential,
+            condition=condition if factorised else math.nan,
+            **counts,
         )
 
     def trajectory(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmdp_pin._kernels import step as kernel
-from nmdp_pin.errors import IntegratorError
 
 
 @dataclass(frozen=True)
@@ -21,12 +20,10 @@ class Scheme:
     """The coefficients of a stiffly accurate, diagonally implicit Runge-Kutta method.
 
     Args:
-        name: name of the method.
         order: order of the method on smooth motion.
         a: rows of the Butcher matrix up to the diagonal.
     """
 
-    name: str
     order: int
     a: tuple[tuple[float, ...], ...]
 
@@ -44,17 +41,11 @@ class Scheme:
         return kernel.Scheme(self.order, a)
 
 
-BACKWARD_EULER = Scheme("backward-euler", 1, ((1.0,),))
+BACKWARD_EULER = Scheme(1, ((1.0,),))
 
 _GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
-SDIRK2 = Scheme("sdirk2", 2, ((_GAMMA,), (1.0 - _GAMMA, _GAMMA)))
+SDIRK2 = Scheme(2, ((_GAMMA,), (1.0 - _GAMMA, _GAMMA)))
 """Alexander's L-stable method of second order (SIAM J. Numer. Anal. 14, 1977)."""
 
 SCHEMES = {1: BACKWARD_EULER, 2: SDIRK2}
-
-
-def scheme_of_order(order: int) -> Scheme:
-    """The scheme of an order."""
-    if isinstance(order, bool) or order not in SCHEMES:
-        raise IntegratorError(f"order must be one of {sorted(SCHEMES)}, got {order!r}")
-    return SCHEMES[order]
+"""Schemes by their orders."""

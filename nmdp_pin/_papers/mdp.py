@@ -50,6 +50,7 @@ class NeMdp(Integrator):
     ) -> None:
         self.pd, self._solver = pd, qp_solver
         self._step = SemiImplicit(system, reach=REACH)
+        self.candidates = self._step.form.candidates
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
@@ -61,7 +62,7 @@ class NeMdp(Integrator):
         acting = np.flatnonzero(start.at.V[: len(start.w)].any(axis=(1, 2)))
         impulses, w = self._impulses(start, acting), start.w[acting]
         recovery = self._recovery(start, acting)
-        qp = SimplexQP(*w.shape, solver=self._solver)
+        qp = SimplexQP(len(w), w.shape[1], self._solver)
         spent, least = 1, np.zeros(len(state.v))
         for j, dof in enumerate(form.joints.dofs.tolist()):
             least[dof] = interval(form.joints, j, state.q)[0]

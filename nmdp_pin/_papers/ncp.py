@@ -81,6 +81,7 @@ class NeNcp(Integrator):
         push_out: Positive = 0.1,
     ) -> None:
         self._step = SemiImplicit(system, reach=np.inf)
+        self.candidates = self._step.form.candidates
         self._friction = system.robot.limits.friction
         self.ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out

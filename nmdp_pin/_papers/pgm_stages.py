@@ -60,7 +60,7 @@ class PgmStages(StageMinimiser):
         self.options = options or ProjectedGradient()
         method = self.options.tight() if tight else self.options
         self.objective, self.method, self.tight = objective, method, tight
-        self._form, self._memory = form, memory
+        self.form, self.memory = form, memory
         self._qp = SimplexQP(*form.shape, solver=method.qp_solver)
         self.begin(None)
 
@@ -77,10 +77,10 @@ class PgmStages(StageMinimiser):
         self, point: int, rate: float, order: int, budget: int, counts: np.ndarray
     ) -> None:
         """See `StageMinimiser.minimise`."""
-        memory = self._memory
+        memory = self.memory
         at = memory.points[point]
-        equations = StageEquations(self._form, memory.stage, memory.origin, rate, order)
-        torque, joints = memory.stage.torque, self._form.joints
+        equations = StageEquations(self.form, memory.stage, memory.origin, rate, order)
+        torque, joints = memory.stage.torque, self.form.joints
         each = work_of(len(at.v), self._qp.n)
         for _ in range(MOST_SATURATIONS):
             found = pgm(
@@ -95,7 +95,7 @@ class PgmStages(StageMinimiser):
                 each=each,
             )
             at.q[:], at.w[:] = found.point.q, found.point.w
-            evaluate(self._form.record, memory.stage, at, False)
+            evaluate(self.form.record, memory.stage, at, False)
             clear_slopes(at)
             counts[ITERATIONS] += found.iterations
             counts[EVALUATIONS] += found.evaluations
@@ -118,9 +118,7 @@ class PgmStages(StageMinimiser):
         self, scheme: Scheme, start: Start, i: int, first: int, at: Point, rates: StageRates
     ) -> "GradientStationarity":
         """See `StageMinimiser.stationarity`."""
-        return GradientStationarity(
-            self.objective, self._form, self._memory, scheme, start, i, first, at, rates
-        )
+        return GradientStationarity(self, scheme, start, i, first, at, rates)
 
 
 class GradientStationarity(Stationarity):
@@ -131,9 +129,7 @@ class GradientStationarity(Stationarity):
     derivatives of G and K are in it.
 
     Args:
-        objective: the objective.
-        form: form of the dynamics.
-        memory: memory in which the stage is stated.
+        minimiser: solver, in whose memory the stage is stated.
         scheme: time scheme of the step.
         start: start of the step.
         i: index of the stage.
@@ -144,9 +140,7 @@ class GradientStationarity(Stationarity):
 
     def __init__(
         self,
-        objective: Objective,
-        form: Form,
-        memory: Memory,
+        minimiser: PgmStages,
         scheme: Scheme,
         start: Start,
         i: int,
@@ -154,7 +148,8 @@ class GradientStationarity(Stationarity):
         at: Point,
         rates: StageRates,
     ) -> None:
-        self._objective, self._form, self._memory = objective, form, memory
+        self._objective, form, memory = minimiser.objective, minimiser.form, minimiser.memory
+        self._form, self._memory = form, memory
         self._scheme, self._start, self._i = scheme, start, i
         self._first, self._rates = memory.points[first].q.copy(), rates
         self._rate, self._order = 1.0 / (scheme.a[i, i] * start.h), int(scheme.order)
@@ -163,7 +158,7 @@ class GradientStationarity(Stationarity):
         equations = self._equations(form, memory)
         point = StagePoint(at)
         linear = equations.linearise(point)
-        gradient, self._hessian = objective.derivatives(equations, point, linear)
+        gradient, self._hessian = self._objective.derivatives(equations, point, linear)
         self._P = np.linalg.solve(linear.A, rates.forces.T)
         self._y = np.linalg.solve(linear.A.T, gradient)
 
@@ -194,19 +189,16 @@ class GradientStationarity(Stationarity):
         result = np.zeros((len(self._rates.r), nv))
         if name not in ("kp", "kd", "q_target"):
             return result
-        array = getattr(torque, name)
+        array, turned = getattr(torque, name), name == "q_target"
         before = array.copy()
         for l, unit in enumerate(np.eye(nv)):
-            sides = []
-            for s in (_STEP, -_STEP) if name == "q_target" else (1.0, -1.0):
-                array[:] = (
-                    self._form.integrate(before, s * unit)
-                    if name == "q_target"
-                    else before + s * unit
-                )
-                sides.append(self._value(equations, self._q, self._w))
-            array[:] = before
-            result[:, l] = (sides[0] - sides[1]) / (2.0 * (_STEP if name == "q_target" else 1.0))
+
+            def moved(s: float, unit: np.ndarray = unit) -> np.ndarray:
+                array[:] = self._form.integrate(before, s * unit) if turned else before + s * unit
+                return self._value(equations, self._q, self._w)
+
+            result[:, l] = self._difference(moved, _STEP if turned else 1.0)
+        array[:] = before
         return result
 
     def of_form(self, form: Form) -> np.ndarray:
@@ -237,8 +229,8 @@ class GradientStationarity(Stationarity):
                 columns.append(self._value(equations, self._q, w) - here)
         return np.ascontiguousarray(np.stack(columns, axis=-1))
 
-    def _difference(self, value: Any) -> np.ndarray:
-        result: np.ndarray = (value(_STEP) - value(-_STEP)) / (2.0 * _STEP)
+    def _difference(self, value: Any, step: float = _STEP) -> np.ndarray:
+        result: np.ndarray = (value(step) - value(-step)) / (2.0 * step)
         return result
 
     def _restated(self, dz: np.ndarray) -> StageEquations:

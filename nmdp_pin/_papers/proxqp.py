@@ -8,7 +8,7 @@ import numpy as np
 _BUILDS = "proxsuite.instructionset"  # tells ProxSuite which of its builds to load
 _TOLERANCE = 1e-9  # on the KKT residuals, and on the duality gap, without which weights are left
 _PROXIMAL = 1e-7  # less than the curvature of the flattest programs, or iterations take hundreds
-_ITERATIONS = (1000, 100)  # of the two loops with few variables, 20 being usual
+_ITERATIONS = (100, 100)  # of the two loops with few variables, 20 being usual
 _LEAST = 20  # of the outer loop, however many variables there are
 _FEW = 150  # weights up to which an iteration counts no more than its evaluation
 

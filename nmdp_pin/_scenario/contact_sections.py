@@ -4,7 +4,9 @@ A package may add models by an entry point of the group `nmdp_pin.contact_models
 `ContactLaw`, or a function that returns one; its keyword arguments are the keys of the table.
 """
 
+import functools
 import inspect
+import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint, entry_points
@@ -96,7 +98,13 @@ CONTACTS: dict[str, type[ContactSection]] = {
 
 def contact_models() -> dict[str, type[ContactSection] | EntryPoint]:
     """Models by name: those of CONTACTS, and those of installed packages, not loaded yet."""
-    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)} | CONTACTS
+    return {entry.name: entry for entry in _installed(tuple(sys.path))} | CONTACTS
+
+
+@functools.cache
+def _installed(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Models of the packages on a path, whose metadata take milliseconds to read."""
+    return tuple(entry_points(group=ENTRY_POINTS))
 
 
 def contact_section(name: str) -> type[ContactSection]:

@@ -73,7 +73,7 @@ class Simulator:
         self.method, self.options = method, dict(options)
         self.control = Halving() if control is None else control
         self._integrator = self._build()
-        n_pairs = n_pairs_of(robot, terrain)
+        n_pairs = n_pairs_of(self._integrator.candidates)
         self._check = ArgumentCheck(robot, n_pairs, contact.n_vertices)
         self._lock = threading.Lock()
         self.vector = StateVector(robot.model)

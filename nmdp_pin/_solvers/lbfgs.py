@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy  # whose parts are imported when they are used
@@ -50,21 +50,13 @@ class Minimum:
     evaluations: int
 
 
-class _Best(NamedTuple):
-    """The point of the least error."""
-
-    z: np.ndarray
-    f: float
-    error: float
-
-
 class _Tangent:
     """f(retract(x0, z)) and its gradient, with counters and the point of the least error."""
 
     def __init__(self, problem: Minimisation, x0: np.ndarray, n: int) -> None:
         self._problem, self._x0 = problem, x0
-        self.evaluations, self.finite = 0, True
-        self.best = _Best(np.zeros(n), math.inf, math.inf)
+        self.evaluations = 0
+        self.z, self.value, self.error = np.zeros(n), math.inf, math.inf
 
     def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
         x = self._problem.retract(self._x0, z)
@@ -72,10 +64,9 @@ class _Tangent:
         self.evaluations += 1
         gradient = self._problem.pull_back(self._x0, z, self._problem.gradient())
         if not (math.isfinite(f + error) and np.isfinite(gradient).all()):
-            self.finite = False
             raise FloatingPointError
-        if error < self.best.error:
-            self.best = _Best(z.copy(), f, error)
+        if error < self.error:
+            self.z, self.value, self.error = z.copy(), f, error
         return f, gradient
 
 
@@ -89,7 +80,7 @@ def lbfgs(
     def stop_when_done(z: np.ndarray) -> None:
         nonlocal iterations
         iterations += 1
-        if tangent.best.error <= tolerance:
+        if tangent.error <= tolerance:
             raise StopIteration
 
     z, last = np.zeros(n), math.inf
@@ -113,19 +104,18 @@ def lbfgs(
         except FloatingPointError:
             status = Status.NOT_FINITE
             break
-        if tangent.best.error <= tolerance:
+        if tangent.error <= tolerance:
             status = Status.CONVERGED
             break
-        if iterations == before or not tangent.best.error < last:
+        if iterations == before or not tangent.error < last:
             status = Status.STALLED
             break
-        z, last = tangent.best.z, tangent.best.error
-    best = tangent.best
+        z, last = tangent.z, tangent.error
     return Minimum(
-        x=problem.retract(x, best.z),
+        x=problem.retract(x, tangent.z),
         status=status,
-        value=best.f,
-        error=best.error,
+        value=tangent.value,
+        error=tangent.error,
         iterations=iterations,
         evaluations=tangent.evaluations,
     )

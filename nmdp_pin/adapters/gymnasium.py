@@ -219,10 +219,6 @@ def walker(
     return SimulatorEnv(simulator, task, **options)
 
 
-def _register() -> None:
-    for name, function in ((HOPPER, hopper), (WALKER, walker)):
-        if name not in gymnasium.registry:
-            gymnasium.register(name, entry_point=f"{__name__}:{function.__name__}")
-
-
-_register()
+for _name, _function in ((HOPPER, hopper), (WALKER, walker)):
+    if _name not in gymnasium.registry:
+        gymnasium.register(_name, entry_point=f"{__name__}:{_function.__name__}")

@@ -121,24 +121,29 @@ def test_rollout_names_mistakes(hopper):
         rollout(hopper, H, x, initial_warmstart=[None, None])
 
 
-@pytest.mark.parametrize(
-    ("module", "package", "extra"),
-    [
-        ("adapters.gymnasium", "gymnasium", "gym"),
-        ("adapters.crocoddyl", "crocoddyl", "crocoddyl"),
-        ("adapters.ompl", "ompl", "ompl"),
-        ("testing", "pytest", "testing"),
-    ],
-)
-def test_missing_extra_is_named(module, package, extra):
+EXTRAS = {
+    "adapters.gymnasium": ("gymnasium", "gym"),
+    "adapters.crocoddyl": ("crocoddyl", "crocoddyl"),
+    "adapters.ompl": ("ompl", "ompl"),
+    "testing": ("pytest", "testing"),
+}
+WITHOUT = f"""
+import importlib, sys
+from nmdp_pin.errors import MissingExtra
+for module, (package, _) in {EXTRAS!r}.items():
+    sys.modules[package] = None
+    try:
+        importlib.import_module(f"nmdp_pin.{{module}}")
+    except MissingExtra as error:
+        print(error)
+"""
+
+
+def test_missing_extras_are_named():
     """Without its package an adapter, and the suite for one's own models, name the extra."""
-    code = (
-        f"import sys; sys.modules[{package!r}] = None\n"
-        "from nmdp_pin.errors import MissingExtra\n"
-        "try:\n"
-        f"    import nmdp_pin.{module}\n"
-        "except MissingExtra as error:\n"
-        "    print(error)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=60
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert f"pip install 'nmdp-pin[{extra}]'" in done.stdout, done.stderr
+    said = done.stdout.splitlines()
+    for line, (_, extra) in zip(said, EXTRAS.values(), strict=True):
+        assert f"pip install 'nmdp-pin[{extra}]'" in line, done.stderr

@@ -9,7 +9,7 @@ from six_rows import Glue
 
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
-from nmdp_pin._integrators.scheme import scheme_of_order
+from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.implicit_function import new_rates
 from nmdp_pin._kernels.material_rates import add_inertia_rates, new_parts, open_parts, write_rates
 from nmdp_pin._kernels.stage import evaluate
@@ -47,7 +47,7 @@ class Step:
         self.q1 = pin.integrate(model, self.q, 0.5 * H * rng.standard_normal(model.nv))
         self.made = DifferentiableForm(form(System(robot, terrain, space)))
         self.form, self.memory = self.made.form, self.made.memory
-        self.scheme = scheme_of_order(order).record
+        self.scheme = SCHEMES[order].record
         self.nz = (1 + order) * model.nv
         self.command = samples.command(model, rng)
         self.w = samples.weights(*self.form.shape, rng)

@@ -74,16 +74,16 @@ def changed(sim, command, name, index, step):
     return Simulator(robot, terrain, contact, sim.method, **options), command
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
 @pytest.mark.parametrize(
-    ("method", "order"),
+    ("method", "order", "name"),
     [
-        ("ne-nmdp", 1),
-        ("ne-nmdp", 2),
-        ("pbd-nmdp", 2),
-        ("ne-nmdp kinetic", 1),
-        ("pbd", 1),
-        ("pbfd", 1),
+        *(
+            (method, order, name)
+            for method, order in (("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 2))
+            for name in PARAMETERS
+        ),
+        *((method, 1, name) for method in ("pbd", "pbfd") for name in PARAMETERS),
+        *(("ne-nmdp kinetic", 1, name) for name in ("tau", "kp", "q_target", "stiffness", "mass")),
     ],
 )
 def test_parameters(method, order, name):

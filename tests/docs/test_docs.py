@@ -2,8 +2,6 @@
 
 import ast
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -132,13 +130,3 @@ def test_public_names():
     assert len(nmdp_pin.__all__) <= MOST_NAMES
     for name in nmdp_pin.__all__:
         assert getattr(nmdp_pin, name).__doc__
-
-
-def test_import_is_light():
-    """Importing the package loads no viewer, no plots, no command line, no robots' meshes."""
-    heavy = ("matplotlib", "trimesh", "typer", "rich", "example_robot_data")
-    code = f"import sys, nmdp_pin; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "[]"

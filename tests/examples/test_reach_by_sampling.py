@@ -10,7 +10,6 @@ from example_programs import EXAMPLES, output
 from pages import page, run_code
 
 from nmdp_pin import Recording
-from nmdp_pin._parallel.ray_cluster import ray_cluster
 from nmdp_pin._state.status import Status
 from nmdp_pin.rollout import rollout
 
@@ -79,21 +78,6 @@ def test_workers_find_the_same_bits(example, reach):
     assert np.array_equal(here.best, there.best)
     other = example.plan(reach, replace(search, rounds=1, seed=6))
     assert not np.array_equal(other.costs[0], here.costs[0])
-
-
-# Ray leaves pipes and files to the collector when it ends.
-@pytest.mark.filterwarnings(
-    "ignore::ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-    "ignore::FutureWarning:ray",
-)
-def test_ray_finds_the_same_bits(example, reach):
-    """So it is with two workers of Ray."""
-    pytest.importorskip("ray")
-    search = example.Search(samples=3, kept=2, rounds=1, seed=5)
-    with ray_cluster("local", n_jobs=2):
-        there = example.plan(reach, search)
-    assert np.array_equal(example.plan(reach, search).costs, there.costs)
 
 
 def test_the_replay_is_the_rollout(example, reach):

@@ -139,8 +139,8 @@ def test_a_later_process_compiles_nothing():
         "setup = Scenario.load('robosimian-jump').build(visuals=False)\n"
         "assert step_derivatives(setup.simulator, setup.state, None, 0.01).status.ok\n"
     )
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True
-        )
+    exec(program, {})
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True
+    )
     assert not done.stderr

@@ -19,7 +19,7 @@ from nmdp_pin._terrain import Plane, Terrain
 
 # [m] for 1 N: the solver stops where the gap is 1e-6 m/s times the length of the stage.
 SOLVER, LEFT = ViNewton(tolerance=1e-8, slip=1e-6), 1.01e-6
-STEPS = (1e-3, 2e-3, 5e-3, 1e-2)  # [s]
+STEPS = (2e-3, 5e-3, 1e-2)  # [s]
 # [m] by which four methods differ on the way of a sliding box over 0.1 m, over the step [s]: the
 # explicit one lets the box land at first. Measured 0.07 at 10 ms.
 APART = 0.1
@@ -41,13 +41,13 @@ def steps(method, dt, n, **options):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("dt", [0.005, 0.05])
+@pytest.mark.parametrize(("dt", "seconds"), [(0.005, 0.4), (0.05, 1.0)])
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"])
-def test_the_solution_fulfils_the_principle(method, dt, order):
+def test_the_solution_fulfils_the_principle(method, dt, seconds, order):
     """No feasible weights would save work, and contact forces do none: they only take."""
     rng, touched = np.random.default_rng(0), 0
     for integrator, start, command, result in steps(
-        method, dt, round(1.0 / dt), order=order, vi_newton=SOLVER
+        method, dt, round(seconds / dt), order=order, vi_newton=SOLVER
     ):
         equations, at = stages_of(integrator, start, command, dt, result)[-1]
         g, w, h = at.work, at.w, 1.0 / equations.rate
@@ -66,8 +66,7 @@ def test_the_solution_fulfils_the_principle(method, dt, order):
     assert touched > 5
 
 
-@pytest.mark.parametrize("mu", [0.5, 1.0])
-def test_a_sliding_box_is_the_same_by_every_objective_as_the_step_goes_to_zero(mu, monkeypatch):
+def test_a_sliding_box_is_the_same_by_every_objective_as_the_step_goes_to_zero(monkeypatch):
     """As h -> 0 the principle is MDP: all four methods slide as far, to first order."""
     methods = {
         "dissipation": ("ne-nmdp", {"objective": "dissipation", "order": 1}),
@@ -76,6 +75,7 @@ def test_a_sliding_box_is_the_same_by_every_objective_as_the_step_goes_to_zero(m
         "ne-mdp": ("ne-mdp", {}),
     }
     monkeypatch.setattr(physics_scenes, "METHODS", methods)
+    mu = 0.5
     exact = 1.0 / (2.0 * mu * 9.81)
     ways = np.array([[stopping_distance(m, mu, h) for h in STEPS] for m in methods])
     assert (np.ptp(ways, axis=0) / STEPS).max() < APART

@@ -23,7 +23,7 @@ from tight_solves import TIGHT
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
 from nmdp_pin._control.controller import CommandSource
-from nmdp_pin._integrators.scheme import SCHEMES, Scheme, scheme_of_order
+from nmdp_pin._integrators.scheme import SCHEMES, Scheme
 from nmdp_pin._robot import Robot, load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
@@ -218,7 +218,7 @@ def test_a_step_depends_on_its_state_alone(method):
     np.testing.assert_allclose(anew.v, after.v, rtol=0.0, atol=SOLVED)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=[s.name for s in SCHEMES.values()])
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_order_conditions_of_the_schemes(scheme):
     """Consistency, stiff accuracy, L-stability, and the quadrature of polynomials."""
     stages = len(scheme.a)
@@ -254,7 +254,7 @@ class Polynomial(CommandSource):
         return Command(tau=forces[int(np.abs(ends - t).argmin())] * np.eye(6)[0])
 
 
-@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=[s.name for s in SCHEMES.values()])
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 def test_the_error_estimate_is_of_one_order_more(scheme):
     """For velocities that are polynomials of that degree it is the error of the quadrature."""
     h, degree = 0.3, len(scheme.a)
@@ -269,8 +269,8 @@ def test_the_error_estimate_is_of_one_order_more(scheme):
     assert still.local_error == pytest.approx(np.zeros(6), abs=ROUNDING)
 
 
-@pytest.mark.parametrize("order", [0, 3, 1.5, "2", True, None])
+@pytest.mark.parametrize("order", [0, 3, 1.5, "2", None])
 def test_other_orders_are_refused(order):
     """There are schemes of first and second order."""
-    with pytest.raises(IntegratorError, match=r"order must be one of \[1, 2\]"):
-        scheme_of_order(order)
+    with pytest.raises(IntegratorError, match="order must be 1 or 2"):
+        Simulator(block(), far_ground(), FrictionCone(stiffness=1.0), order=order)

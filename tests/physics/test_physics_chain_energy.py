@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from physics_experiments import chain_energy, chain_error, chain_exact
+from physics_experiments import chain_energy, chain_exact, chain_swing
 from physics_scenes import IMPLICIT, METHODS, MINIMISING, order
 
 # In the air an objective changes nothing but the way to the solution, and it takes longer.
@@ -17,8 +17,7 @@ ROUNDING = 1e-9  # [J] of 4.9, the work of gravity until the chain hangs
 WHIP = 0.1  # [J]; at the whip the velocity changes within a step, and the error is not all loss
 
 
-@pytest.mark.parametrize("h", [2e-3, 5e-3, 2e-2])
-@pytest.mark.parametrize("degrees", [30.0, 60.0])
+@pytest.mark.parametrize(("degrees", "h"), [(30.0, 2e-2), (60.0, 2e-3)])
 def test_energy_of_a_swing_never_rises_above_its_start(degrees, h):
     """Let go at 30 and 60 degrees from hanging, for four seconds, whatever the step."""
     below_level = np.radians(90.0 - degrees)
@@ -27,10 +26,7 @@ def test_energy_of_a_swing_never_rises_above_its_start(degrees, h):
 
 @pytest.mark.parametrize(
     ("method", "h"),
-    [
-        *itertools.product(FLYING, (1e-3, 2e-3, 1e-2, 5e-2)),
-        *itertools.product(MINIMISING, (1e-2, 5e-2)),
-    ],
+    [*itertools.product(FLYING[1:], (1e-3, 2e-3)), *itertools.product(MINIMISING, (1e-2, 5e-2))],
 )
 def test_energy_never_rises_above_its_start(method, h):
     """Backward Euler takes energy away as the chain swings, whatever the step."""
@@ -48,21 +44,19 @@ def test_energy_never_rises_above_its_start_for_long_at_long_steps(method, h):
 @pytest.mark.parametrize("h", [1e-3, 2e-3])
 def test_energy_at_the_whip_exceeds_its_start_by_little(h):
     """Steps that resolve the whip in part: at most 2 % of the work of gravity too much."""
-    assert chain_energy(FLYING[0], h, 1.6).max() < WHIP
+    energy = chain_energy(FLYING[0], h, 1.6)
+    assert energy[: round(SWING / h)].max() < ROUNDING
+    assert energy.max() < WHIP
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_drift_of_the_energy_is_of_first_order(method):
-    """It goes to zero with the step; NE-NMDP loses energy."""
-    drift = np.array([chain_energy(method, h, WHILE)[-1] for h in STEPS])
-    assert order(STEPS, drift) == pytest.approx(1.0, abs=ORDER_TOLERANCE)
+def test_energy_and_angles_converge_to_first_order(method):
+    """NE-NMDP loses energy; the angles are those of DOP853 on pinocchio's aba."""
+    exact = chain_exact(WHILE)
+    runs = [chain_swing(method, h, WHILE) for h in STEPS]
+    drift = np.array([energy[-1] for energy, _ in runs])
+    errors = [np.abs(q - exact).max() for _, q in runs]
+    for found in (drift, errors):
+        assert order(STEPS, found) == pytest.approx(1.0, abs=ORDER_TOLERANCE)
     if method in IMPLICIT:
         assert drift.max() < 0.0
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_angles_converge_to_those_of_an_accurate_integration(method):
-    """To DOP853 on pinocchio's aba, to first order."""
-    exact = chain_exact(WHILE)
-    errors = [chain_error(method, h, WHILE, exact) for h in STEPS]
-    assert order(STEPS, errors) == pytest.approx(1.0, abs=ORDER_TOLERANCE)

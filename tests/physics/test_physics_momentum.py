@@ -31,8 +31,13 @@ def tight(monkeypatch):
 
 
 @pytest.mark.usefixtures("tight")
-@pytest.mark.parametrize("name", ["chain", "robosimian"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        *((method, "chain") for method in METHODS),
+        *((method, "robosimian") for method in METHODS if method not in MINIMISING),
+    ],
+)
 def test_internal_torques_make_no_momentum_to_first_order(method, name):
     """Linear and angular momentum stay zero up to an error of first order in the step."""
     made = np.array([momentum(name, method, h) for h in STEPS])

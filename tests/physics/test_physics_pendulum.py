@@ -38,9 +38,9 @@ def tight(monkeypatch):
 
 @functools.cache
 def swing(method: str, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Angles from the start on [rad], and energies above the lowest point [J], over 3 s."""
+    """Angles from the start on [rad], and energies above the lowest point [J], over 2 s."""
     sim = flying(pendulum(LENGTH), method)
-    results = run(sim, sim.state(np.array([SWING])), h, 3.0)
+    results = run(sim, sim.state(np.array([SWING])), h, 2.0)
     angles = np.array([SWING] + [result.state.q[0] for result in results])
     return angles, energies(results) + G * LENGTH
 
@@ -74,7 +74,7 @@ def test_energy_decays_at_backward_eulers_rate_and_never_rises(method):
     assert order(STEPS, rates) == pytest.approx(1.0, abs=0.01)
 
 
-@pytest.mark.parametrize("h", [2e-3, 1e-2, 5e-2])
+@pytest.mark.parametrize("h", [5e-3, 5e-2])
 @pytest.mark.parametrize("method", IMPLICIT_OF_BOTH_ORDERS)
 def test_pendulum_lands_on_the_ground(method, h):
     """A robot of one velocity touches ground too: let go from level, it comes to rest on it."""
@@ -82,7 +82,7 @@ def test_pendulum_lands_on_the_ground(method, h):
     height = 0.2  # of the ground under the hinge's level: at z = 0, so the hinge is moved up
     robot.model.jointPlacements[1].translation[2] = height
     sim = simulator(robot, ground(), cone(robot, feet=1), method)
-    results = run(sim, sim.state(np.array([-0.5 * np.pi])), h, 2.0)
+    results = run(sim, sim.state(np.array([-0.5 * np.pi])), h, 1.5)
     last = results[-1]
     centre = height - LENGTH * np.cos(last.state.q[0])
     assert centre == pytest.approx(0.05, abs=SINKS[method in SECOND_ORDER])

@@ -21,7 +21,7 @@ from physics_scenes import (
 from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin.errors import ContactError
 
-STEPS = (1e-3, 2e-3, 5e-3, 1e-2)
+STEPS = (2e-3, 5e-3, 1e-2)
 # NE-MDP takes the penetration of the step before, so the slab lands on the ground at first.
 ORDER_TOLERANCE = dict.fromkeys(METHODS, 0.05) | {"ne-mdp": 0.15}
 # Backward Euler stops v0 h / 2 short; the rest is the ground's softness and the solver's.
@@ -31,7 +31,7 @@ EULER_TOLERANCE = dict.fromkeys(METHODS, 0.03) | {"ne-mdp": 0.1}
 SECOND = 6e-4
 
 
-@pytest.mark.parametrize("mu", [0.2, 0.5, 1.0])
+@pytest.mark.parametrize("mu", [0.2, 1.0])
 @pytest.mark.parametrize("method", METHODS)
 def test_slab_stops_after_the_distance_of_coulomb_friction_to_first_order(method, mu):
     """The error in v^2 / (2 mu g) is -v h / 2: first order, with backward Euler's constant."""

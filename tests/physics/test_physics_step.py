@@ -31,7 +31,7 @@ from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 
 FRICTION = 0.5
-STEPS = (2e-3, 1e-2, 5e-2)
+STEPS = (5e-3, 1e-2, 5e-2)
 BALANCE = 1e-6  # of the weight; steps are solved to 1e-8 of it, and to rounding of M q / h^2
 ROUNDING = 1e-9
 
@@ -76,7 +76,7 @@ def test_every_step_satisfies_the_equations_of_motion(method, h, monkeypatch):
     assert touched > 5
 
 
-@pytest.mark.parametrize("h", STEPS)
+@pytest.mark.parametrize("h", [5e-3, 5e-2])
 @pytest.mark.parametrize("method", OF_BOTH_ORDERS)
 def test_every_force_is_in_the_wrench_space(method, h):
     """Weights in the simplex; no pull, no more friction than the cone's, none without contact."""

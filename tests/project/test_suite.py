@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parents[1]
-WORK = "def test_it():\n    sum(range(30_000_000))\n"  # about half a second
+WORK = "def test_it():\n    sum(range(10_000_000))\n"  # some tenths of a second
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_fixtures_count_for_every_test_that_asks_for_them(suite):
     (suite / "test_one.py").write_text(
         "import pytest\n"
         "@pytest.fixture(scope='module')\n"
-        "def number():\n    return sum(range(30_000_000))\n"
+        "def number():\n    return sum(range(10_000_000))\n"
         "def test_one(number):\n    pass\n"
         "def test_two(number):\n    pass\n"
     )

@@ -16,7 +16,7 @@ from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin._integrators.outcome import failed_step, finished_step
-from nmdp_pin._integrators.scheme import scheme_of_order
+from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step import add_wrenches, list_weights, open_step
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
@@ -165,7 +165,7 @@ def test_the_step_solves_the_residual(objective, method, order):
     result = integrator.step(state, command, 0.02)
     assert result.status is Status.CONVERGED
     made = stages_of(integrator, state, command, 0.02, result)
-    wrenches, weights = np.zeros_like(result.wrenches), scheme_of_order(result.order).a[-1]
+    wrenches, weights = np.zeros_like(result.wrenches), SCHEMES[result.order].a[-1]
     tolerance = ViNewton().tolerance if objective == "dissipation" else 1e-8
     for (equations, at), weight in zip(made, weights, strict=True):
         assert at.residual <= equations.tolerance(tolerance)

@@ -17,7 +17,7 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.python_calls import placements_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import NeNmdp
-from nmdp_pin._integrators.scheme import scheme_of_order
+from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step import list_weights, open_step, state_stage
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.stage_equations import StageEquations
@@ -85,8 +85,9 @@ class TestObjectives(ObjectiveContract):
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
-@pytest.mark.parametrize("ground", ["valley", "sphere"])
-@pytest.mark.parametrize("name", ["wheels", "robosimian free-flyer"])
+@pytest.mark.parametrize(
+    ("name", "ground"), [("wheels", "valley"), ("robosimian free-flyer", "sphere")]
+)
 def test_derivatives_with_every_bundled_model(name, ground, space, form, order):
     """A is dG/dq whatever the wrench space is."""
     problem, q, w = samples.problem_at(
@@ -218,7 +219,7 @@ def test_position_based_is_a_sum_over_particles(name):
 
 def first_stage(form, q0, v0, h, order):
     """The equations of the first stage of a step, of length h, without a command."""
-    scheme, memory = scheme_of_order(order), form.new_memory()
+    scheme, memory = SCHEMES[order], form.new_memory()
     start = form.start(State(0.0, q0, v0), [Command()], h / scheme.a[0][0], None)
     open_step(form.record, start, memory)
     state_stage(form.record, scheme.record, start, 0, memory, memory.points[0])

@@ -72,39 +72,13 @@ class Medium:
         return _PER_CUBIC_METRE * length[..., None] * np.stack([fx, fy, fz], axis=-1)
 
 
+_COEFFICIENTS = ("A00", "A10", "B11", "B01", "B_11", "C11", "C01", "C_11", "D10")
+_TABLE = {
+    "generic": (0.206, 0.169, 0.212, 0.358, 0.055, -0.124, 0.253, 0.007, 0.088),
+    "poppy-seeds-loose": (0.051, 0.047, 0.053, 0.083, 0.020, -0.026, 0.057, 0.000, 0.025),
+    "poppy-seeds-close": (0.094, 0.092, 0.092, 0.151, 0.035, -0.039, 0.086, 0.018, 0.046),
+}
 MEDIA = {
-    "generic": Medium(
-        A00=0.206,
-        A10=0.169,
-        B11=0.212,
-        B01=0.358,
-        B_11=0.055,
-        C11=-0.124,
-        C01=0.253,
-        C_11=0.007,
-        D10=0.088,
-    ),
-    "poppy-seeds-loose": Medium(
-        A00=0.051,
-        A10=0.047,
-        B11=0.053,
-        B01=0.083,
-        B_11=0.020,
-        C11=-0.026,
-        C01=0.057,
-        C_11=0.000,
-        D10=0.025,
-    ),
-    "poppy-seeds-close": Medium(
-        A00=0.094,
-        A10=0.092,
-        B11=0.092,
-        B01=0.151,
-        B_11=0.035,
-        C11=-0.039,
-        C01=0.086,
-        C_11=0.018,
-        D10=0.046,
-    ),
+    name: Medium(**dict(zip(_COEFFICIENTS, values, strict=True))) for name, values in _TABLE.items()
 }
 """Media by name; "generic" has alpha_z = 1 N/cm^3 for a flat plate pressed straight down."""
