@@ -129,7 +129,8 @@ def runs() -> dict[str, tuple[str, tuple[str, ...]]]:
         for method in METHODS:
             tight = TIGHT if method.endswith("nmdp") else ()
             made[f"{name} {method}"] = (name, (f'integrator.name="{method}"', *tight))
-    del made["chain-ground ne-zonmdp"]  # rounding decides how many of its steps are of order 1
+    # Rounding decides how many steps are of order 1, and which feet bear the weight.
+    del made["chain-ground ne-zonmdp"], made["robosimian-walk ne-mdp"]
     return made
 
 

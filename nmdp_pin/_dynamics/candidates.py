@@ -82,6 +82,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         axes[k], shown[k] = sphere.semi_axes, sphere.row
     sizes = radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
     blocks = _blocks(bodies[of_polytopes < 0], len(bodies))
+    facing = _facing(bodies, local, radii, axes, surfaces)
     plain = (table[rows, 0] == PLANE) & (of_polytopes < 0) & ~axes.any(axis=(1, 2))
     return Candidates(
         bodies=bodies.reshape(-1, 2),
@@ -93,8 +94,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         carriers=points.joints[: points.n_terrain].astype(np.int64),
         places=points.positions[: points.n_terrain].copy(),
         semi_axes=axes.reshape(-1, 3, 3),
-        facing=_facing(bodies, local, radii, axes, surfaces),
-        pieces=_pieces(rows, bodies, local, polytopes, np.array(owners)),
+        facing=facing,
+        pieces=_pieces(rows, bodies, local, facing, polytopes, np.array(owners)),
         slots=slots,
         kinds=table,
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
@@ -129,20 +130,31 @@ def _pieces(
     rows: np.ndarray,
     bodies: np.ndarray,
     local: np.ndarray,
+    facing: np.ndarray,
     polytopes: Polytopes,
     owners: np.ndarray,
 ) -> np.ndarray:
-    """Polytopes of which spheres that touch cylinders and cones are corners, -1: none, (k,)."""
+    """What the candidates that touch cylinders and cones are parts of, shape (k,).
+
+    It is the polytope of a corner, a rim of the solid of a rim or tip, and -1 of others.
+    """
     found = np.full(len(rows), -1)
-    for a, b in polytopes.pairs.tolist():
-        sizes = np.diff(polytopes.first, axis=0)[[a, b]]
-        if tuple(sizes[0]) != (2, 0, 0) or sizes[1, 1] == 0:  # no rim, or another one on it
+    rims = (np.diff(polytopes.first, axis=0) == (2, 0, 0)).all(axis=1)
+    pairs = polytopes.pairs.tolist()
+    for touched, own in (*pairs, *(pair[::-1] for pair in pairs)):
+        if not rims[touched]:
             continue
-        corners = polytopes.vertices[polytopes.first[b, 0] : polytopes.first[b + 1, 0]]
-        own = (rows == polytopes.rows[a]) & (bodies[:, 0] == owners[polytopes.rows[b]])
-        for k in np.flatnonzero(own):
-            if np.abs(corners - local[k]).max(axis=1).min(initial=np.inf) < _SAME:
-                found[k] = b
+        corners = polytopes.vertices[polytopes.first[own, 0] : polytopes.first[own + 1, 0]]
+        candidates = rows == polytopes.rows[touched]
+        candidates &= bodies[:, 0] == owners[polytopes.rows[own]]
+        for k in np.flatnonzero(candidates):
+            off = corners - local[k]
+            if rims[own]:  # on its axis
+                is_part = facing[k].any() and np.abs(np.cross(off[0], off[1])).max() < _SAME**2
+            else:
+                is_part = np.abs(off).max(axis=1).min(initial=np.inf) < _SAME
+            if is_part:
+                found[k] = own
     return found
 
 

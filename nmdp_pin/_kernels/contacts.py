@@ -16,7 +16,8 @@ ellipsoid has them where it is near those of its middle.
 
 Boxes, cylinders and cones are felt by points and rims on the sides on which a step begins: what
 comes deep into a thin floor is pushed back up, and not out of its bottom. A corner that begins in a
-cylinder or cone feels the face in which its polytope is least deep.
+cylinder or cone feels the face in which its polytope is least deep; so does a rim or tip, where its
+solid is far deeper in the nearest one.
 
 Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
 cross. They are held during a step: their distances are those of points from planes, and of lines;
@@ -66,8 +67,8 @@ class Candidates:
             of their bodies; 0 where there are fewer than three [m], shape (k, 3, 3).
         facing: directions out of the rims of cylinders and cones and of tips, in the frames of
             their bodies, and cosines, see `dynamics.candidates`; 0 of others, shape (k, 4).
-        pieces: polytopes of which spheres that touch cylinders and cones are corners, -1: none,
-            shape (k,).
+        pieces: of spheres that touch cylinders and cones, the polytopes of which they are corners,
+            or rims of the solids of which they are rims or tips, -1: none, shape (k,).
         slots: number of the contact among those of the disc, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).

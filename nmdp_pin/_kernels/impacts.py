@@ -26,7 +26,7 @@ MOVES = 5e-3  # [m/s] speed below which a contact is at rest
 UNLOADED = 1e-6  # share of the largest force, up to which a contact bears no load
 _GAIN = 1e-4  # share of the kinetic energy
 _QUADRATURE = 0.02  # share of the work of the torques by which its sum over the stages may err
-_SUNK = 1e-3  # [m]; shallower penetrations do not matter
+SUNK = 1e-3  # [m]; shallower penetrations do not matter
 _LEAST_WORK = 0.25  # share of the largest force times the depth: 1 / (p + 1) for powers p up to 3
 
 
@@ -154,7 +154,7 @@ def judge(
         if touching[i] and approaching and (gains or end.thrown[i]):
             return REBOUNDED, False
         entered = _entered(joints, n, i, first, last)
-        if approaching and entered > _SUNK:
+        if approaching and entered > SUNK:
             carried += _LEAST_WORK * _largest_load(n, i, last) * entered
     if carried > max(-gain, 0.0):
         return SANK, False
@@ -167,7 +167,7 @@ def judge(
         if some_thrown and end.thrown[i] and touching[i] and not loaded.unloaded[i]:
             # A robot that moves up pushes itself off; one that comes down is thrown up.
             suspects[i] = i >= n or dot(first.places.normal[i], velocities[rows]) <= MOVES
-        if end.sliding[i] and _slides_back(end.slip[i], velocities[i]):
+        if end.sliding[i] and slides_back(end.slip[i], velocities[i]):
             suspects[i] = True
         doubtful |= suspects[i]
     return 0, doubtful
@@ -178,7 +178,7 @@ def confirm(system: System, stage: Stage, at: Point, velocities: Array, suspects
     """Whether the suspects also leave or slide back in a step of first order that ends there."""
     end = ends_of(system, stage, at, stage.rate)
     for i in range(stage.contacts.n[0] + system.joints.dofs.size):
-        if suspects[i] and not (end.thrown[i] or _slides_back(end.slip[i], velocities[i])):
+        if suspects[i] and not (end.thrown[i] or slides_back(end.slip[i], velocities[i])):
             return False
     return True
 
@@ -215,7 +215,7 @@ def _largest_load(n: int, i: int, at: Point) -> float:
 
 
 @jit
-def _slides_back(slip: Array, velocity: Array) -> bool:
+def slides_back(slip: Array, velocity: Array) -> bool:
     """Whether a row slides at the end against its motion at the start."""
     size = math.sqrt(dot(slip, slip))
     return size > MOVES and dot(slip, velocity) < -MOVES * size

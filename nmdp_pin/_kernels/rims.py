@@ -88,7 +88,7 @@ def _least_cosine(candidates: Candidates, p: int) -> float:
 
 
 @jit
-def _way_out(candidates: Candidates, p: int, rim: Polytope, n: Vector3) -> float:
+def least_height(candidates: Candidates, p: int, rim: Polytope, n: Vector3) -> float:
     """The least n . x of the cylinder or cone of rim p [m]."""
     row = candidates.polytopes.rows[p]
     radius, tall = candidates.shapes[row, 12], 2.0 * candidates.shapes[row, 14]
@@ -131,7 +131,7 @@ def find_crossings(
     axis, centre, radius = _axis_of(a), row_of(a.vertices, 0), a.rounding
     face, most = 0, -math.inf
     for g in range(len(b.normals)):
-        gap = _way_out(candidates, p, before, row_of(b.normals, g)) - b.levels[g]
+        gap = least_height(candidates, p, before, row_of(b.normals, g)) - b.levels[g]
         if gap > most:
             face, most = g, gap
     least = _least_cosine(candidates, p) - _BESIDE
@@ -149,7 +149,7 @@ def find_crossings(
             beside = max(-s, s - length(e)) > slack or -dot(normal, axis) < least
             if not found or beside or not gap < limit or not in_cone(b, j, e, normal, TILT):
                 continue
-            apart = _way_out(candidates, p, before, normal) - dot(normal, x)
+            apart = least_height(candidates, p, before, normal) - dot(normal, x)
             facing = dot(normal, b.normals[face]) >= _FACING or apart >= min(most, -RESTING)
             if facing and n < len(gaps):
                 features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, part, j, gap
@@ -198,8 +198,8 @@ def _find_rims(
     y = minus(there, centre)
     across = cross(axis, other)
     way_out = max(
-        _way_out(candidates, p, a, other) - dot(other, there),
-        _way_out(candidates, q, b, axis) - dot(axis, centre),
+        least_height(candidates, p, a, other) - dot(other, there),
+        least_height(candidates, q, b, axis) - dot(axis, centre),
         abs(dot(across, y)) / max(length(across), PARALLEL) - radius - size,
     )
     for j in range(PLACES + 1):
@@ -216,8 +216,8 @@ def _find_rims(
             found = found and length(minus(arm, row_of(arms, k))) > _SAME * radius
         aside, out = scaled(far, 1.0 / size), scaled(arm, 1.0 / radius)
         sideways = max(
-            _way_out(candidates, p, a, aside) - dot(aside, there) - size,
-            _way_out(candidates, q, b, out) - dot(out, centre) - radius,
+            least_height(candidates, p, a, aside) - dot(aside, there) - size,
+            least_height(candidates, q, b, out) - dot(out, centre) - radius,
         )
         if found and max(way_out, sideways) - RESTING <= gap < limit:
             arms[n, 0], arms[n, 1], arms[n, 2] = arm

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from nmdp_pin._kernels.impacts import MOVES, UNLOADED, Ends, ends_of
+from nmdp_pin._kernels.impacts import MOVES, SUNK, UNLOADED, ends_of, slides_back
 from nmdp_pin._kernels.implicit_function import Face
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.joints import stop
+from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.stage import Point, System
 from nmdp_pin._kernels.step import Memory, Start
 from nmdp_pin._kernels.touched_surface import is_swept
@@ -68,8 +69,8 @@ def find_landings(
 ) -> int:
     """Contacts and joints whose impacts decide whether a step is repeated in first order.
 
-    They touch at the end and approached at the start, or came to rest, or slide back; where the
-    step is repeated, these are all that touch.
+    They approach at the start and land or sink further, or slide back at the end, contacts also
+    where they come to rest; where the step is repeated, these are all that touch.
 
     Args:
         system: what all steps share.
@@ -83,33 +84,31 @@ def find_landings(
         The number of switches.
     """
     contacts, joints, velocities = memory.stage.contacts, system.joints, memory.velocities
-    n, number = contacts.n[0], 0
+    n, number, places = contacts.n[0], 0, memory.origin.places
+    place_contacts(system.candidates, contacts, memory.origin.P, places)
     ends = ends_of(system, memory.stage, end, memory.stage.rate)
     for i in range(n + joints.dofs.size):
         if i < n:
-            touches = end.places.depth[i] > 0.0
+            before, after = places.depth[i], end.places.depth[i]
+            stays = not (ends.sliding[i] or ends.unloaded[i])
             approaches = dot(end.places.normal[i], velocities[i]) < -MOVES
-            rubs = not ends.unloaded[i]
         else:
             gap, side = stop(joints, i - n, end.q)
-            touches = gap <= 0.0
+            before, after, stays = -stop(joints, i - n, start.q)[0], -gap, False
             approaches = side * velocities[i, 0] < -MOVES
-            rubs = joints.friction[i - n] != 0.0
-        arrests = rubs and _is_arrested(end, ends, n, i, velocities[i])
-        if (touches and (approaches or repeated)) or arrests:
+        lands = approaches and (before <= 0.0 or after - before > SUNK)
+        ceases = stays and _slides(end, i, velocities[i])
+        reverses = ends.sliding[i] and slides_back(ends.slip[i], velocities[i])
+        if (after > 0.0 and (lands or repeated)) or ceases or reverses:
             number = _add(switches, number, i, IMPACT, -1)
     return number
 
 
 @jit
-def _is_arrested(end: Point, ends: Ends, n: int, i: int, velocity: Array) -> bool:
-    """Whether a row that slides at the start rests, or slides back, at the end."""
-    along = 0.0 if i >= n else dot(end.places.normal[i], velocity)
-    square, back = -along * along, 0.0
-    for a in range(3):
-        square += velocity[a] * velocity[a]
-        back += ends.slip[i, a] * velocity[a]
-    return square > MOVES * MOVES and (not ends.sliding[i] or back < 0.0)
+def _slides(at: Point, i: int, velocity: Array) -> bool:
+    """Whether a contact with a velocity moves along its surface."""
+    along = dot(at.places.normal[i], velocity)
+    return dot(velocity, velocity) - along * along > MOVES * MOVES
 
 
 @jit

@@ -20,6 +20,7 @@ from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import BORDER, RESTING, moved, polytope, row_of
 from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER, revolved_hessian
+from nmdp_pin._kernels.rims import is_rim, least_height
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance, turn_tensor
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, nearest_face, settle
 from nmdp_pin._kernels.vector3 import (
@@ -38,6 +39,7 @@ from nmdp_pin._kernels.vector3 import (
 _LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
 _INSTEAD = 0.1  # of the radius, by which a face may be deeper than one that does not touch the rim
 _WITHIN = 0.1  # of the size of a polytope, how deep it may be in the face from which it comes
+_WORSE = 3.0  # how many times as deep a solid has to be in another face, to come from this one
 _LYING = 0.95  # [-] cosine of the largest angle between a flat end and a face on which it lies
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
@@ -139,38 +141,50 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
             if dot(_axis_of(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
                 faces |= 8 << j
     if candidates.pieces[k] >= 0 and _face(candidates, row, 0, p)[1] <= BORDER:
-        way, upper, deep = _way_out(candidates, k, p, M)
-        across = way == 2 and upper != (faces & 32 > 0)  # past the other end
-        if deep <= _WITHIN * candidates.polytopes.sizes[candidates.pieces[k]] and (
-            most <= BORDER or across
-        ):
-            nearest, faces = way, (64 << 2 - way) | (32 if upper else 0)
+        piece, up = candidates.pieces[k], faces & 32 > 0
+        way, upper, deep, instead = _way_out(candidates, k, p, M, nearest, up)
+        if is_rim(candidates.polytopes, piece):
+            comes = most < -RESTING and instead > _WORSE * deep
+        else:  # inside, or past the other end
+            comes = most <= BORDER or (way == 2 and upper != up)
+        if comes and deep <= _WITHIN * candidates.polytopes.sizes[piece]:
+            beside = faces & 448 if is_rim(candidates.polytopes, piece) else 64 << 2 - way
+            nearest, faces = way, beside | (32 if upper else 0)
     return (faces & ~(64 << nearest)) | 1 << nearest
 
 
 @jit
-def _way_out(candidates: Candidates, k: int, p: Vector3, M: Array) -> tuple[int, bool, float]:
-    """The face of a cylinder or cone from which a polytope comes, and whether it is the upper end.
+def _way_out(
+    candidates: Candidates, k: int, p: Vector3, M: Array, axis: int, up: bool
+) -> tuple[int, bool, float, float]:
+    """The face of a cylinder or cone from which a piece comes, and whether it is the upper end.
 
-    It is the one that the polytope, of which candidate k is a corner inside, is least deep in: a
-    corner may be nearer to the side of a disc on which the polytope lies. The third result is that
-    depth [m].
+    It is the one that the polytope or solid, of which candidate k is a corner, rim or tip, is least
+    deep in: a corner may be nearer to the side of a disc on which the polytope lies. Its depths in
+    that face and in the given one follow [m].
     """
-    row, shapes, most, nearest, upper = candidates.rows[k], candidates.shapes, -math.inf, 0, False
-    corners = moved(polytope(candidates.polytopes, candidates.pieces[k]), M).vertices
-    up, local = _axis_of(shapes, row, 2), seen_from(shapes, row, p)
+    row, shapes, polytopes = candidates.rows[k], candidates.shapes, candidates.polytopes
+    most, given, nearest, upper, piece = -math.inf, 0.0, 0, False, candidates.pieces[k]
+    there, rim = moved(polytope(polytopes, piece), M), is_rim(polytopes, piece)
+    along, local = _axis_of(shapes, row, 2), seen_from(shapes, row, p)
     for face in range(2 if candidates.kinds[row, 0] == CONE else 3):
         if face == 0:
             n, beyond = _face(candidates, row, 0, p)
         else:
             sign = -1.0 if face == 1 else 1.0
-            n, beyond = scaled(up, sign), sign * local[2] - shapes[row, 14]
-        least = 0.0
-        for v in range(len(corners)):
-            least = min(least, dot(n, minus(row_of(corners, v), p)))
-        if beyond + least > most:
-            most, nearest, upper = beyond + least, min(face, 1) * 2, face == 2
-    return nearest, upper, -most
+            n, beyond = scaled(along, sign), sign * local[2] - shapes[row, 14]
+        if rim:
+            beyond += least_height(candidates, piece, there, n) - dot(n, p)
+        else:
+            least = 0.0
+            for v in range(len(there.vertices)):
+                least = min(least, dot(n, minus(row_of(there.vertices, v), p)))
+            beyond += least
+        if min(face, 1) * 2 == axis and (face == 0 or (face == 2) == up):
+            given = beyond
+        if beyond > most:
+            most, nearest, upper = beyond, min(face, 1) * 2, face == 2
+    return nearest, upper, -most, -given
 
 
 @jit

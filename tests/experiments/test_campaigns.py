@@ -81,6 +81,7 @@ def test_a_step_that_breaks_its_promise_is_a_finding(broken: str) -> None:
 
 
 # Killed runs and sweeps have tests of their own: tests/cli, tests/runs.
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, where a test imported it
 @pytest.mark.parametrize("kind", ["full disk", "two writers", "closed folder"])
 def test_interrupted_programs_lose_nothing(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
