@@ -14,7 +14,7 @@ from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._kernels.contacts import REACH
 from nmdp_pin._kernels.joints import interval
 from nmdp_pin._options import checked
-from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS, SemiImplicit, StepStart
+from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS, STEP_WORK, SemiImplicit, StepStart
 from nmdp_pin._papers.simplex_qp import QpSolver, SimplexQP
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._state.status import Status
@@ -63,7 +63,7 @@ class NeMdp(Integrator):
         impulses, w = self._impulses(start, acting), start.w[acting]
         recovery = self._recovery(start, acting)
         qp = SimplexQP(len(w), w.shape[1], self._solver)
-        spent, least = 1, np.zeros(len(state.v))
+        spent, least = STEP_WORK, np.zeros(len(state.v))
         for j, dof in enumerate(form.joints.dofs.tolist()):
             least[dof] = interval(form.joints, j, state.q)[0]
         if self.pd == "explicit":

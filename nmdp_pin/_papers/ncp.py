@@ -18,7 +18,7 @@ from nmdp_pin._kernels.joints import stop
 from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._options import Count, Positive, checked
 from nmdp_pin._papers.friction_ncp import FrictionNCP, NcpResiduals, NcpSolution
-from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS, SemiImplicit, StepStart
+from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS, STEP_WORK, SemiImplicit, StepStart
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError
@@ -287,6 +287,6 @@ class NeNcp(Integrator):
 
     def _work(self, iterations: int) -> int:
         """Work of the step's solves, whose iterations cost the square of the contacts."""
-        return 1 + round(
+        return STEP_WORK + round(
             iterations * (1.0 + (self._step.listed.n[0] / _FEW) ** 2) / _PER_EVALUATION
         )

@@ -18,6 +18,7 @@ from nmdp_pin._kernels.step import add_wrenches, allowed_gain, energies_of, open
 from nmdp_pin._kernels.tree import body_twists
 from nmdp_pin._state.state import State
 
+STEP_WORK = 2  # of a step without its impulses, in evaluations: most of it is Python
 MOST_SATURATIONS = 12  # sets of saturated motors that are tried; one or two are usual
 _SHARE = 0.02  # of the energy that moves, which a step may gain: explicit gyroscopic forces add up
 
