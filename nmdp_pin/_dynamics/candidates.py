@@ -19,6 +19,7 @@ from nmdp_pin._kernels.contacts import (
 )
 from nmdp_pin._kernels.polytopes import KINDS, NONE, Polytopes
 from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER
+from nmdp_pin._kernels.rims import is_rim
 from nmdp_pin._kernels.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
@@ -139,7 +140,7 @@ def _pieces(
     It is the polytope of a corner, a rim of the solid of a rim or tip, and -1 of others.
     """
     found = np.full(len(rows), -1)
-    rims = (np.diff(polytopes.first, axis=0) == (2, 0, 0)).all(axis=1)
+    rims = [bool(is_rim(polytopes, p)) for p in range(len(polytopes.rows))]
     pairs = polytopes.pairs.tolist()
     for touched, own in (*pairs, *(pair[::-1] for pair in pairs)):
         if not rims[touched]:

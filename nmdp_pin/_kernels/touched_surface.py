@@ -118,13 +118,14 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
         p: centre of its sphere, or of what it is swept over, in the frame of the shape's body [m].
         M: placement of its body, shape (4, 3).
     """
-    row, faces, nearest, most = candidates.rows[k], 0, 0, -math.inf
+    row, faces, nearest, most, side = candidates.rows[k], 0, 0, -math.inf, 0.0
     out, E = np.empty(3), _turned_axes(candidates, k, M)
     rotate(M, candidates.facing[k], out)
     limit = (candidates.facing[k, 3] + _LEAVING) * length((out[0], out[1], out[2]))
     for j in range(3):
         n, height = _face(candidates, row, j, p)
         beyond = height - length(_slopes(E, n))  # of the nearest of a disc or an ellipsoid
+        side = height if j == 0 else side
         if dot(n, _axis_of(candidates.shapes, row, j)) >= 0.0:
             faces |= 8 << j
         if dot(n, out) > limit and beyond <= BORDER:
@@ -140,15 +141,16 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
             nearest, faces = j, faces & ~(8 << j)
             if dot(_axis_of(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
                 faces |= 8 << j
-    if candidates.pieces[k] >= 0 and _face(candidates, row, 0, p)[1] <= BORDER:
-        piece, up = candidates.pieces[k], faces & 32 > 0
+    piece = candidates.pieces[k]
+    if piece >= 0 and side <= BORDER:
+        up, rim = faces & 32 > 0, is_rim(candidates.polytopes, piece)
         way, upper, deep, instead = _way_out(candidates, k, p, M, nearest, up)
-        if is_rim(candidates.polytopes, piece):
+        if rim:
             comes = most < -RESTING and instead > _WORSE * deep
         else:  # inside, or past the other end
             comes = most <= BORDER or (way == 2 and upper != up)
         if comes and deep <= _WITHIN * candidates.polytopes.sizes[piece]:
-            beside = faces & 448 if is_rim(candidates.polytopes, piece) else 64 << 2 - way
+            beside = faces & 7 << 6 if rim else 64 << 2 - way
             nearest, faces = way, beside | (32 if upper else 0)
     return (faces & ~(64 << nearest)) | 1 << nearest
 
