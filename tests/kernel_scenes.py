@@ -210,7 +210,7 @@ class Contacts(Tree):
         self.normal, self.curvature = self.balls(self.centre)
         law = Affine(self.V, self.own, self.centre, np.array(rotation))
         self.form = Form(System(self.robot, BALL, law))
-        rates = replace(self.form.candidates, recovery=np.full(4, recovery))
+        rates = replace(self.form.candidates, rise=np.full(4, recovery))
         self.system = replace(self.form.record, candidates=rates, recovery=recovery)
         self.q0 = self.moved(-0.4 * rng.standard_normal(self.nv))
         self.stage = replace(

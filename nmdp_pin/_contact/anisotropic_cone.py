@@ -28,7 +28,7 @@ class AnisotropicCone(WrenchSpace):
         axis: axis in the frame of the joint that carries the contact; any length but zero.
         power: exponent p of the penetration; 3 makes the vertices twice differentiable at touch.
         directions: number of angles a_j.
-        recovery: rate at which contacts and stops of joints push out [1/s]; see `WrenchSpace`.
+        recovery: rate of recovery of contacts and stops of joints [1/s]; see `WrenchSpace`.
 
     Raises:
         ContactError: a parameter is out of range.

@@ -46,9 +46,9 @@ class FiniteDifferences(WrenchSpace):
         """Value of the wrapped model."""
         return self.model.recovery
 
-    def recovery_of(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
+    def rise_rates(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
         """Value of the wrapped model."""
-        return self.model.recovery_of(contact, surface)
+        return self.model.rise_rates(contact, surface)
 
     @property
     def power(self) -> int:

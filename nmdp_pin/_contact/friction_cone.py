@@ -17,7 +17,7 @@ Power = Annotated[Count, Field(ge=1, le=6)]
 Directions = Annotated[Count, Field(ge=3, le=64)]
 Rate = Annotated[Number, Field(ge=0, le=100)]
 
-RECOVERY = 5.0  # [1/s]; measured in docs/accuracy.md
+RECOVERY = 10.0  # [1/s]; measured in docs/accuracy.md
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
 _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces
 _CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
@@ -65,9 +65,9 @@ class FrictionCone(WrenchSpace):
         zeta: force without contact, up to 5 cm from a surface, in units of d^p; 0 is physical.
         angle: angle of the first tangent [rad].
         circumscribed: whether friction is at least mu in every direction instead of at most.
-        recovery: rate rho at which contacts and stops of joints push out [1/s]; see `WrenchSpace`.
-            The depth d decays to its static value as d^p at the rate p rho. With 0, the law of the
-            papers, a body rests as deep as its impact pressed it in.
+        recovery: rate rho at which d^p decays to its static value, and the depth of joints beyond
+            their stops [1/s]; see `WrenchSpace`. With 0, the law of the papers, a body rests as
+            deep as its impact pressed it in.
     """
 
     stiffness: Positive

@@ -81,9 +81,9 @@ class Mixed(WrenchSpace):
         """The largest one, at which stops of joints recover."""
         return max(model.recovery for model in self.models)
 
-    def recovery_of(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
-        """That of the model of each contact; see `WrenchSpace.recovery_of`."""
-        rates = np.array([model.recovery for model in self.models], dtype=float)
+    def rise_rates(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
+        """That of the model of each contact; see `WrenchSpace.rise_rates`."""
+        rates = np.array([model.recovery / model.power for model in self.models])
         return rates[self._models_of(contact, surface)]
 
     @property

@@ -109,7 +109,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         pairs=of_polytopes,
         plain=plain,
         shaped=not plain.all() or max(map(len, rows_of.values())) > 1,
-        recovery=np.zeros(len(index)),
+        rise=np.zeros(len(index)),
         reach=REACH,
         distant=False,
         rolling=False,

@@ -75,8 +75,8 @@ class Form:
         if isinstance(law, WrenchSpace):
             recovery = float(law.recovery)
             table = self.candidates
-            rates = law.recovery_of(table.points, table.kinds[table.surfaces, 1])
-            self.candidates = replace(table, recovery=rates)
+            rates = law.rise_rates(table.points, table.kinds[table.surfaces, 1])
+            self.candidates = replace(table, rise=rates)
         derivative = stage.EXACT
         if zeroth_order:
             derivative = stage.SECANT if secants else stage.LEFT_OUT

@@ -82,7 +82,7 @@ class Candidates:
         pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
         plain: whether candidates are pairs of a sphere and a plane, shape (k,).
         shaped: whether others are there, or several planes of one body.
-        recovery: rates rho at which they push out [1/s], shape (k,); see `kernels.stage.System`.
+        rise: rates rho / p at which they push out [1/s], shape (k,); see `kernels.stage.System`.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
         rolling: whether contacts may move along discs and ellipsoids.
@@ -111,7 +111,7 @@ class Candidates:
     pairs: Array
     plain: Array
     shaped: bool
-    recovery: Array
+    rise: Array
     reach: float
     distant: bool
     rolling: bool

@@ -93,7 +93,7 @@ def elastic_energy(system: System, stage: Stage, at: Point) -> float:
     if system.recovery == 0.0:
         return total
     for i in range(n):
-        recovers = system.candidates.recovery[stage.contacts.index[i]] > 0.0
+        recovers = system.candidates.rise[stage.contacts.index[i]] > 0.0
         if recovers and at.places.depth[i] > 0.0:
             largest = _largest_load(n, i, at)
             total += largest * at.places.depth[i] / (system.cone.power + 1)

@@ -117,9 +117,9 @@ class System:
         called: number of the object that has the contact model in Python, 0 for friction cones.
         rows: components of a vertex, 3 or 6.
         derivative: EXACT, LEFT_OUT or SECANT.
-        recovery: rate rho at which stops push out, the largest of those of contacts [1/s]. Motions
-            count from one that recovers, u' = u - h rho d (1 - s) n with s the sum of the weights:
-            what is deeper than its load needs rises, what needs its largest force is at rest.
+        recovery: rate rho of stops, the largest of those of contacts [1/s]. Motions count from one
+            that recovers, u' = u - h (rho / p) d (1 - s) n with s the sum of the weights, p = 1 of
+            stops: what is deeper than its load needs rises, what needs its largest force rests.
     """
 
     tree: Tree
@@ -382,9 +382,9 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
             )
         else:
             velocity_motion(at.P, at.twists, a, b, point, h, at.motion[i])
-        recovery = system.candidates.recovery[contacts.index[i]]
-        if recovery > 0.0 and places.depth[i] > 0.0:
-            rise = h * recovery * places.depth[i] * _missing(at, i)
+        rate = system.candidates.rise[contacts.index[i]]
+        if rate > 0.0 and places.depth[i] > 0.0:
+            rise = h * rate * places.depth[i] * _missing(at, i)
             for j in range(3):
                 at.motion[i, j] -= rise * places.normal[i, j]
         largest = _weigh(at, i, rows, m, tree.weight)
@@ -553,7 +553,7 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
             at.P, bodies[x, 1], places.centre[i], at.wrench[i], D, True, stiffness[x]
         )
         _contact_rows(system, stage, at, i, of_depth, N, L, linear.J_force[x], linear.J_motion[x])
-        rise = system.candidates.recovery[contacts.index[i]] * max(places.depth[i], 0.0)
+        rise = system.candidates.rise[contacts.index[i]] * max(places.depth[i], 0.0)
         for a in range(system.rows):
             linear.lift[x, a] = rise / stage.rate * places.normal[i, a] if a < 3 else 0.0
     subtract_from_bodies(bodies, stiffness, touching, 1.0, sums)
@@ -644,9 +644,9 @@ def _contact_rows(
         _displacement_map(places.placements[i], stage.contacts.reference[i], F, X, U)
     else:
         _velocity_map(at, a, b, i, h, F, X, U)
-    recovery = system.candidates.recovery[stage.contacts.index[i]]
-    if recovery > 0.0 and places.depth[i] > 0.0:
-        share = h * recovery * _missing(at, i)
+    rate = system.candidates.rise[stage.contacts.index[i]]
+    if rate > 0.0 and places.depth[i] > 0.0:
+        share = h * rate * _missing(at, i)
         for j in range(3):
             for k in range(6):
                 U[j, k] -= share * places.normal[i, j] * of_depth[k]

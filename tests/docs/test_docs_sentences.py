@@ -307,7 +307,7 @@ def accuracy() -> list[str]:
         f"order it reaches {cell('limits-top', '`ne-nmdp`, first order', '1 ms'):.1f} rad",
         "keeps {:.0f}, {:.0f} and {:.0f} % of its spin after a second with steps of 2, 5 and "
         "10 ms".format(*(100.0 / np.sqrt(1.0 + 2.0 / 3.0 * h * 100.0) for h in (2e-3, 5e-3, 0.01))),
-        f"rises at up to ρ d, {RECOVERY * 0.075:.2f} m/s from 75 mm",
+        f"rises at up to ρ d/p, {RECOVERY / 2 * 0.075:.2f} m/s from 75 mm",
         *(
             f"{a:.2f} and {b:.2f} m instead of {c:.2f} and {d:.2f} m"
             for a, b, c, d in gait.values()

@@ -194,10 +194,10 @@ def test_elastic_energy(step, power):
     expected += [(0.0, -1.2, 0.5 * stiffness[1] * 0.2**2)]
     for depth, q, energy in expected:
         step.last.places.depth[0], step.last.q[1] = depth, q
-        step.system.candidates.recovery[0] = 5.0
+        step.system.candidates.rise[0] = 5.0
         assert elastic_energy(step.system, step.stage, step.last) == pytest.approx(energy)
     step.last.places.depth[0] = 0.03
-    step.system.candidates.recovery[0] = 0.0
+    step.system.candidates.rise[0] = 0.0
     assert elastic_energy(step.system, step.stage, step.last) == pytest.approx(energy)
     step.system.recovery = 0.0
     assert elastic_energy(step.system, step.stage, step.last) == 0.0

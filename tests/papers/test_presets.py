@@ -110,7 +110,7 @@ def test_contacts_of_the_papers_do_not_recover():
     built = Scenario.load("robosimian-jump", overrides=given).build(visuals=False)
     assert built.simulator.contact.recovery == 3.0
     assert scenario().contact.recovery == RECOVERY > 0.0
-    with pytest.raises(IntegratorError, match=r"recovery = 0 1/s, got 5: give recovery=0"):
+    with pytest.raises(IntegratorError, match=r"recovery = 0 1/s, got 10: give recovery=0"):
         Simulator(
             samples.robot("box"), Terrain(Plane()), FrictionCone(stiffness=1e6), preset="paper"
         )

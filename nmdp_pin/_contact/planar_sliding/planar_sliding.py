@@ -38,7 +38,7 @@ class PlanarSliding(WrenchSpace):
         frame: frame in which the axis is fixed: "body", or "world" for a floor with a grain.
         reference_friction: friction coefficient for which the surface holds; loads scale with that
             of the terrain [-]. None: no scaling.
-        recovery: rate at which contacts and stops of joints push out [1/s]; see `WrenchSpace`.
+        recovery: rate of recovery of contacts and stops of joints [1/s]; see `WrenchSpace`.
 
     Raises:
         ContactError: a parameter is out of range.
