@@ -11,10 +11,12 @@ from typing import Any, ClassVar, TypeVar
 
 import numba
 import numpy as np
-from numba.core import compiler, dispatcher, errors, sigutils
+from numba.core import compiler, dispatcher, errors, event, ir, sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
+from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
 
 from nmdp_pin._kernels.kernel_cache import KernelCache, KernelLibrary
@@ -89,12 +91,17 @@ class Kernel(CPUDispatcher):
         with global_compiler_lock, _one_deeper():
             if Kernel._depth > 1:
                 return super().compile(signature)
-            types = tuple(sigutils.normalize_signature(signature)[0])
-            known: Any = self.overloads.get(types)
+            arguments = tuple(sigutils.normalize_signature(signature)[0])
+            known: Any = self.overloads.get(arguments)
             if known is not None and isinstance(known.entry_point, _Callee):
-                del self.overloads[types]
+                del self.overloads[arguments]
             with _quick(self.targetctx):
                 return super().compile(signature)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Typing of a call; kernels are not compiled for a certain number."""
+        plain = {name: types.unliteral(kind) for name, kind in dict(kws).items()}
+        return super().get_call_template(tuple(map(types.unliteral, args)), plain)
 
     def add_overload(self, result: Any) -> None:
         """Add a compiled version; one without machine code is not found from Python."""
@@ -153,13 +160,21 @@ def _quick(context: Any) -> Iterator[None]:
     """Compile kernels, at level 1, without what costs half of Numba's time and changes nothing.
 
     That are searches for overloads that were found before, colours in the messages of those that
-    do not fit, comparisons of flags by the names of all of them, and searches for garbage, of
-    which a compiler makes none.
+    do not fit, comparisons of flags by the names of all of them, reports of when LLVM starts and
+    ends, copies of all variables with each block of what is inlined, lifetimes of variables that
+    are found once more before they are used, and searches for garbage, of which a compiler makes
+    none.
     """
+    from unittest import mock
+
     codegen, flags, scheme = context.codegen(), _Flags, type(errors.termcolor())
     collects = gc.isenabled()
     with contextlib.ExitStack() as before:
         for owner, name, value in (
+            (event, "start_event", _tell_nobody),
+            (event, "end_event", _tell_nobody),
+            (ir.Scope, "__deepcopy__", lambda scope, known: scope),
+            (PostProcessor, "run", _postponing(PostProcessor.run)),
             (_CONFIG, "OPT", type(_CONFIG.OPT)(1)),
             (codegen, "_library_class", KernelLibrary),
             (codegen, "set_env", functools.partial(_set_env, codegen, codegen.set_env)),
@@ -168,8 +183,7 @@ def _quick(context: Any) -> Iterator[None]:
             (scheme, "_markup", _plain),
             (BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
         ):
-            before.callback(setattr, owner, name, getattr(owner, name, value))
-            setattr(owner, name, value)
+            before.enter_context(mock.patch.object(owner, name, value, create=True))
         gc.disable()
         if collects:
             before.callback(gc.enable)
@@ -214,6 +228,24 @@ def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
         return signature
 
     return get_call_type
+
+
+def _postponing(run: Callable[..., None]) -> Callable[..., None]:
+    """Find lifetimes of variables when they are asked for, as where they end in the code."""
+
+    def process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        code = self.func_ir
+        if emit_dels or code.is_generator:
+            run(self, emit_dels, extend_lifetimes)
+            return
+        code.blocks = canonicalize_cfg(code.blocks)
+        code.variable_lifetime, code.generator_info = VariableLifetime(code.blocks), None
+
+    return process
+
+
+def _tell_nobody(kind: str, data: Any = None, **details: Any) -> None:
+    """Report no event."""
 
 
 def _plain(scheme: Any, message: str, *colours: Any) -> str:
