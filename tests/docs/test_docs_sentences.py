@@ -398,7 +398,7 @@ def planning(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
         importlib.import_module(name)
         for name in ("plan_jump", "push_box_by_ompl", "reach_by_sampling")
     )
-    task, search = reach.reach_over(reach.GAP), reach.Search()
+    task, search, short = reach.reach_over(reach.GAP), reach.Search(), reach.SHORT
     away = 100.0 * task.distance(task.simulator.robot.standing)
     steps = round(reach.DURATION / reach.LARGE)
     near, _, turned = push.TOLERANCE
@@ -412,6 +412,8 @@ def planning(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
             f"its front left foot is {away:.0f} cm away",
             f"targets of the 12 motors at {reach.KNOTS[0]} s and {reach.KNOTS[1]} s",
             f"after {search.rounds} rounds of {search.samples} samples of {steps} steps",
+            f"{short.rounds} rounds of {short.samples} samples over a gap of "
+            f"{100.0 * reach.SMALL_GAP:.0f} cm",
             f"within {100.0 * near:.0f} cm and {np.degrees(turned):.0f} degrees, in steps of "
             f"{1e3 * push.LARGE:.0f} ms",
         ],

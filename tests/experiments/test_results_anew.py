@@ -196,6 +196,17 @@ def test_a_planned_jump(script):
     assert made[4:6] == pytest.approx(said[4:6], abs=0.01)  # [m]
 
 
+def test_a_reach(script):
+    """The short search: where the foot ends in long and short steps, and what it bears."""
+    module = script("planning")
+    quick = "3, `--quick`"
+    (row,) = (r for r in read_data(RESULTS / "planning-reach.csv") if r["seed"] == quick)
+    said = [float(text) for text in [*row.values()][1:]]
+    made = [float(text) for text in module.reach(module.REACHES[quick])]
+    assert made[:2] == pytest.approx(said[:2], abs=0.5)  # [cm]
+    assert made[2:] == pytest.approx(said[2:], rel=0.1)  # [N]
+
+
 @pytest.mark.parametrize("name", ["hopper", "walker"])
 def test_a_policy(name, monkeypatch):
     """An episode of the policy of seed 0, with which it was trained and on hard contact."""
