@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from pages import page
 from paper_commands import RESULTS
 
 from nmdp_pin.experiments.campaign import Campaign
@@ -122,6 +123,8 @@ def test_planar_sliding(script, capsys, monkeypatch):
     monkeypatch.setattr(module, "STEPS", (0.04,))
     module.main()
     lines = capsys.readouterr().out.splitlines()
+    (exact,) = (line.partition(";")[0] for line in lines if line.startswith("the exact slab"))
+    assert exact[1:] in page("planar_sliding.md")
     vertices = read_data(RESULTS / "planar-sliding-vertices.csv")
     for refinement in (0, 1):
         assert f"| {' | '.join(vertices[refinement].values())} |" in lines
