@@ -442,6 +442,16 @@ def physics() -> list[str]:
     ]
 
 
+def falls() -> list[str]:
+    """Of shapes that fall on each other."""
+    number, deep, failed, _ = line("falls", "all")
+    assert line("falls", "cones and coins")[1:3] == [deep, failed]
+    return [
+        f"Of {number:.0f} random falls of one shape on another {deep:.0f} go in by more than 3 mm "
+        f"that no contact reports, and {failed:.0f} have a step that fails, all with cones or thin"
+    ]
+
+
 def reliability() -> list[str]:
     """Of the campaigns."""
     bad = {
@@ -494,6 +504,7 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "granular.md": granular,
     "reinforcement_learning.md": learning,
     "accuracy.md": accuracy,
+    "contacts_between_bodies.md": falls,
     "derivatives.md": derivatives,
     "physics.md": physics,
     "reliability.md": reliability,
