@@ -134,6 +134,18 @@ def test_planar_sliding(script, capsys, monkeypatch):
     assert float(made[1].split()[0]) == pytest.approx(float(said[1].split()[0]), abs=0.5)  # [mm]
 
 
+def test_granular(script, capsys, monkeypatch):
+    """Errors of the table of a ball in sand, and the work of its polytope."""
+    module = script("granular")
+    monkeypatch.setattr(module, "FEET", (module.Sphere(radius=0.04),))
+    module.main()
+    ((_, made),) = printed_tables(capsys.readouterr().out)
+    (said,) = (r for r in read_data(RESULTS / "granular.csv") if r["foot"] == made[0])
+    for text, kept in zip(made[2:], [*said.values()][2:], strict=True):
+        numbers = [[float(x) for x in cell.split(", ")] for cell in (text, kept)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.02)  # [%], [mm], [-]
+
+
 def test_fitted(script, capsys, monkeypatch):
     """Friction cones of four depths are recovered with the errors that the page states."""
     module = script("fitted")
