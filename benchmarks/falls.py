@@ -122,7 +122,7 @@ def judge(found: Fall, result: StepResult, apart: float, order: int) -> None:
 
 
 def main() -> None:
-    """Print what is wrong in each fall, and how many there are of each kind."""
+    """Print what is wrong in each fall, and a table of how many there are of each kind."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -135,13 +135,16 @@ def main() -> None:
         falls.append(fall(number, tuple(options.kinds)))
         if str(falls[-1]):
             print(falls[-1], flush=True)
+    print("\n| shapes | falls | deep unreported | step failed | force across a gap |")
+    print("|---|---|---|---|---|")
+    odd = [each for each in falls if {"cone", "coin"} & set(each.words.replace(",", "").split())]
+    for shapes, some in (("all", falls), ("cones and coins", odd)):
+        unreported = sum(each.unreported > UNREPORTED for each in some)
+        failed = sum(each.failed != "" for each in some)
+        across = sum(each.across > APART for each in some)
+        print(f"| {shapes} | {len(some)} | {unreported} | {failed} | {across} |")
     evaluations = np.concatenate([each.evaluations for each in falls])
-    print(
-        f"{len(falls)} falls: {sum(each.failed != '' for each in falls)} with a step that failed, "
-        f"{sum(each.unreported > UNREPORTED for each in falls)} deep unreported, "
-        f"{sum(each.across > APART for each in falls)} with a force across a gap; "
-        f"{evaluations.mean():.2f} evaluations a step"
-    )
+    print(f"\n{evaluations.mean():.2f} evaluations a step")
 
 
 if __name__ == "__main__":

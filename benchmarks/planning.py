@@ -27,7 +27,10 @@ JUMPS: dict[str, tuple[str, ...]] = {
     "50 ms, springs of 1000 N m/rad": ("--kp", "1000"),
     "50 ms, these with a tolerance of 0.1": ("--kp", "1000", "--rtol", "0.1"),
 }
-REACHES = {f"{seed}": ("--seed", f"{seed}") for seed in range(1, 6)}
+REACHES: dict[str, tuple[str, ...]] = {
+    **{f"{seed}": ("--seed", f"{seed}") for seed in range(1, 6)},
+    "3, `--quick`": ("--quick",),
+}
 PUSHES = {f"{seed}": ("--seed", f"{seed}") for seed in range(1, 6)}
 
 

@@ -61,7 +61,7 @@ class Browser:
         self.requests: list[str] = []
         """Addresses that the page asked for."""
         self.errors: list[str] = []
-        """Uncaught errors of the page's scripts."""
+        """Uncaught errors of the page's scripts, and those that they log."""
 
     def __enter__(self) -> Self:
         size = ",".join(map(str, self._size))
@@ -188,5 +188,8 @@ class Browser:
                 return dict(message["result"])
             if message.get("method") == "Network.requestWillBeSent":
                 self.requests.append(message["params"]["request"]["url"])
+            said = message.get("method") == "Runtime.consoleAPICalled" and message["params"]
+            if said and said["type"] in ("error", "assert"):
+                self.errors.append(json.dumps(said["args"])[:500])
             if message.get("method") == "Runtime.exceptionThrown":
                 self.errors.append(json.dumps(message["params"]["exceptionDetails"])[:500])

@@ -84,6 +84,7 @@ class Viewer(AbstractContextManager["Viewer"]):
         world = self._world if follow and self._window is not None else None
         self._tree = MeshcatScene(self._scene, self._root, world=world)
         self._shown = np.full((len(self._tree.nodes), 10), np.nan)
+        self._drawn: np.ndarray | None = None  # nodes that the page draws
         self._due, self._replays, self._looks = -np.inf, False, self._window is None
         self._link = MeshcatLink(self.visualizer.window)
         self._build()
@@ -116,7 +117,9 @@ class Viewer(AbstractContextManager["Viewer"]):
         self._link.flush(_PATIENCE)
         self._show(frames[-1])
         self._link.send("delete", self._tree.time_path)
-        self._animate(self._tree.clips(frames))
+        clips = self._tree.clips(frames)
+        self._reveal(np.isin(self._tree.nodes, [clip["path"] for clip in clips]))
+        self._animate(clips)
         self._replays = True
         self._link.flush(_PATIENCE)
 
@@ -170,6 +173,7 @@ class Viewer(AbstractContextManager["Viewer"]):
             self._look(self._tree.target(frame))
             self._looks = True
         poses = self._tree.poses(frame[None])[0]
+        self._reveal(poses[:, 9] > HIDDEN)
         hidden = (poses[:, 9] <= HIDDEN) & (self._shown[:, 9] <= HIDDEN)  # and were before
         changed = np.flatnonzero((poses != self._shown).any(axis=1) & ~hidden)
         for k, matrix in zip(changed, matrices(poses[changed]), strict=True):
@@ -177,6 +181,13 @@ class Viewer(AbstractContextManager["Viewer"]):
         self._shown = poses
         label = self._tree.label(float(frame[0]))
         self._link.send("set_object", self._tree.time_path, object=label)
+
+    def _reveal(self, shown: np.ndarray) -> None:
+        """Let the page draw these nodes from now on: arrows of no force would cost it much time."""
+        changed = ~shown if self._drawn is None else shown & ~self._drawn
+        for k in np.flatnonzero(changed):
+            self._property(self._tree.nodes[k], "visible", bool(shown[k]))
+        self._drawn = shown if self._drawn is None else self._drawn | shown
 
     def _look(self, target: np.ndarray) -> None:
         """Put the camera beside the robot, around whose middle it turns."""

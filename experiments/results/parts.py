@@ -109,6 +109,8 @@ PARTS = (
     Part("planning reach", "benchmarks/planning.py reach", 4.0, {"planning-reach": 0}),
     Part("planning push", "benchmarks/planning.py push", 1.0, {"planning-push": 0}),
     _script("terrain", 0.3, "terrain"),
+    _script("granular", 0.1, "granular"),
+    Part("falls", "benchmarks/falls.py --number 500", 1.0, {"falls": 0}),
     *(
         Part(f"trajectories {name}", f"{_JUMP} {words}".strip(), 0.3, {f"jump-{name}": 0})
         for name, words in (

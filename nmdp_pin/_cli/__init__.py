@@ -40,6 +40,7 @@ app = typer.Typer(
     name="nmdp-pin",
     cls=_Commands,
     no_args_is_help=True,
+    rich_markup_mode="markdown",  # paragraphs of docstrings are filled
     pretty_exceptions_enable=False,  # an unexpected error is a bug: keep its plain traceback
 )
 

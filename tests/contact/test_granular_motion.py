@@ -24,7 +24,7 @@ ROUNDING = 1e-9  # of weights and of wrenches, relative
 TIGHT = ViNewton(tolerance=1e-8, slip=1e-6)  # of the weight, [m/s]
 # The principle is solved to this work a step and contact [J]; the feet do joules.
 WORK = 1e-4
-# The table of a flat plate lags behind by up to 1.5 % of its radius: docs/granular.md.
+# The table of a flat plate lags behind by up to 1.5 % of its radius.
 LAG = 0.015
 DRAG = 1e-2  # relative error of the table where a plate is on edge
 # Methods agree as far as they are solved: a tolerance of 1e-5 m a step, here over twenty of them.

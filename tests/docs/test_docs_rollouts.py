@@ -6,6 +6,7 @@ from dataclasses import fields
 import pytest
 from pages import code_on, page, run_code
 
+from nmdp_pin._cli import main
 from nmdp_pin._runs.run_many import _make
 from nmdp_pin._runs.run_store import code_version
 from nmdp_pin.rollout import Rollout
@@ -26,6 +27,20 @@ def test_the_code_runs(names):
     for name in ("result", "tracked", "again"):
         assert names[name].ok.all()
     assert len(names["sweep"].points) == 2
+
+
+def test_the_table_of_a_sweep(tmp_path, capsys):
+    """Its first run is printed as the page shows it, but for the time."""
+    words = ["sweep", "sliding-box", "--grid", "integrator.dt=0.01"]
+    words += ["--grid", "contact.friction=0.4", "--out", f"{tmp_path}/box.parquet"]
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert not end.value.code
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    shown = re.findall(r"^    (integrator\.dt .*|0\.01 .*)$", PAGE, re.MULTILINE)
+    assert len(shown) == 2
+    for line in shown:
+        assert line.split()[:-1] in [found[:-1] for found in lines]
 
 
 def test_the_fields_of_a_rollout():

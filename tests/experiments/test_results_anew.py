@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from pages import page
 from paper_commands import RESULTS
 
 from nmdp_pin.experiments.campaign import Campaign
@@ -122,6 +123,8 @@ def test_planar_sliding(script, capsys, monkeypatch):
     monkeypatch.setattr(module, "STEPS", (0.04,))
     module.main()
     lines = capsys.readouterr().out.splitlines()
+    (exact,) = (line.partition(";")[0] for line in lines if line.startswith("the exact slab"))
+    assert exact[1:] in page("planar_sliding.md")
     vertices = read_data(RESULTS / "planar-sliding-vertices.csv")
     for refinement in (0, 1):
         assert f"| {' | '.join(vertices[refinement].values())} |" in lines
@@ -129,6 +132,18 @@ def test_planar_sliding(script, capsys, monkeypatch):
     said, made = (cell.split(" rad, ") for cell in (push["40 ms"], lines[-1].split(" | ")[2]))
     assert float(made[0]) == pytest.approx(float(said[0]), abs=0.005)  # [rad]
     assert float(made[1].split()[0]) == pytest.approx(float(said[1].split()[0]), abs=0.5)  # [mm]
+
+
+def test_granular(script, capsys, monkeypatch):
+    """Errors of the table of a ball in sand, and the work of its polytope."""
+    module = script("granular")
+    monkeypatch.setattr(module, "FEET", (module.Sphere(radius=0.04),))
+    module.main()
+    ((_, made),) = printed_tables(capsys.readouterr().out)
+    (said,) = (r for r in read_data(RESULTS / "granular.csv") if r["foot"] == made[0])
+    for text, kept in zip(made[2:], [*said.values()][2:], strict=True):
+        numbers = [[float(x) for x in cell.split(", ")] for cell in (text, kept)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.02)  # [%], [mm], [-]
 
 
 def test_fitted(script, capsys, monkeypatch):
@@ -194,6 +209,17 @@ def test_a_planned_jump(script):
     assert made[:2] == said[:2]
     assert made[2] == pytest.approx(said[2], rel=MOTION)
     assert made[4:6] == pytest.approx(said[4:6], abs=0.01)  # [m]
+
+
+def test_a_reach(script):
+    """The short search: where the foot ends in long and short steps, and what it bears."""
+    module = script("planning")
+    quick = "3, `--quick`"
+    (row,) = (r for r in read_data(RESULTS / "planning-reach.csv") if r["seed"] == quick)
+    said = [float(text) for text in [*row.values()][1:]]
+    made = [float(text) for text in module.reach(module.REACHES[quick])]
+    assert made[:2] == pytest.approx(said[:2], abs=0.5)  # [cm]
+    assert made[2:] == pytest.approx(said[2:], rel=0.1)  # [N]
 
 
 @pytest.mark.parametrize("name", ["hopper", "walker"])

@@ -176,7 +176,7 @@ def test_frames_follow_the_clock(window: MeshcatWindow, monkeypatch: pytest.Monk
         took = time.monotonic() - start
     frames = sum(path.endswith("/time") and kind == "set_object" for kind, path in heard.commands)
     assert 1 <= frames <= FRAME_RATE * took + 1
-    assert not any("/contacts/" in path for _, path in heard.commands[14:])  # no force, no arrow
+    assert not any("/contacts/" in path for _, path in heard.commands[20:])  # no force, no arrow
 
 
 def test_a_server_that_hangs_holds_nothing() -> None:
@@ -268,6 +268,11 @@ def test_bodies_forces_and_marks_are_where_they_are(browser: Browser) -> None:
         free = [_pose(browser, f"{ROOT}/contacts/{k}/mark")[2] for k in ("1 rear_foot",)]
         assert loaded[0][0] == pytest.approx(1.0)
         assert free[0][0] < 1e-3
+        marks = [_node(f"{ROOT}/contacts/{k}/mark") for k in ("0 front_foot", "1 rear_foot")]
+        assert browser.evaluate(f"[{','.join(f'{mark}.visible' for mark in marks)}]") == [
+            True,
+            False,
+        ]
         assert _blue(_picture(browser)).mean() > _BODY_SHARE
     assert browser.errors == []
 
@@ -299,6 +304,7 @@ def test_meshcat_replays_the_run(browser: Browser) -> None:
         viewer.finish()
         browser.wait_for("viewer.animator.actions.length > 0")
         assert browser.evaluate("viewer.animator.playing")
+        assert browser.evaluate(f"{_node(f'{ROOT}/contacts/1 rear_foot/force')}.visible")
         duration = browser.evaluate("viewer.animator.duration")
         assert duration == pytest.approx(recording.t[-1] - recording.t[0])
         browser.evaluate("viewer.animator.pause()")

@@ -1,0 +1,30 @@
+"""Robots whose meshes are of every kind, in a window of meshcat."""
+
+from pathlib import Path
+
+import gallery
+import pytest
+from browser import CHROMIUM, REASON, REQUIRED
+
+# One of each kind of mesh file in example-robot-data; `python tests/gallery.py` draws all robots.
+ROBOTS = (
+    "hector",  # COLLADA with polylists
+    "hextilt",  # COLLADA with y up
+    "icub",  # COLLADA with y up and attributes that differ
+    "anymal_c",  # COLLADA with pictures
+    "solo8",  # OBJ
+    "laikago",  # OBJ with materials
+    "alex_sake_hands",  # OBJ whose materials are missing
+    "quadruped",  # OBJ in millimetres
+    "allegro_left_hand",  # STL with an ending in capitals
+    "talos",  # STL that is mirrored
+)
+
+
+@pytest.mark.skipif(CHROMIUM is None and not REQUIRED, reason=REASON)
+def test_every_kind_of_mesh_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Robots are seen, without an error, and each body is where Pinocchio has its meshes."""
+    failed = gallery.main(tmp_path, [*ROBOTS])
+    said = capsys.readouterr().out
+    assert not failed, said
+    assert said.count(": fine") == len(ROBOTS), said
