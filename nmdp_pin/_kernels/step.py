@@ -492,6 +492,7 @@ def solve_from_guesses(
                 reach,
                 options.proximal,
                 options.max_iterations,
+                False,
             )
             outcome, swapped = solve_stage(
                 system,

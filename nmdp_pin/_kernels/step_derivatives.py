@@ -111,6 +111,7 @@ def settle(
         np.inf,
         options.proximal,
         _MOST_ITERATIONS,
+        True,
     )
     index = 2 * i
     if options.minimiser:
@@ -134,7 +135,8 @@ def settle(
         at.q[:] = ends[i]
         at.w[:] = memory.w
         clear_slopes(at)
-    evaluate(system, stage, at, True)
+    if options.minimiser or not settled:  # else it is the last point that was evaluated
+        evaluate(system, stage, at, True)
     return index, settled, KNOWN if settled else max(NEAR * slip, KNOWN)
 
 

@@ -74,6 +74,8 @@ class Tolerances(NamedTuple):
         reach: bound on the motion of a contact in one iteration [m].
         proximal: least proximal term, relative to the curvature of each contact.
         max_iterations: largest number of iterations from one initial guess.
+        derived: whether each point is evaluated with its derivatives, for which the last one is
+            asked.
     """
 
     residual: float
@@ -84,6 +86,7 @@ class Tolerances(NamedTuple):
     reach: float
     proximal: float
     max_iterations: int
+    derived: bool
 
 
 @jit
@@ -270,17 +273,21 @@ def largest_motion(at: Point, linear: Linear, dq: Array) -> float:
 
 @inlined
 def try_step(
-    system: System, stage: Stage, here: Point, dq: Array, w1: Array, t: float, there: Point
+    system: System,
+    stage: Stage,
+    here: Point,
+    dq: Array,
+    w1: Array,
+    t: float,
+    derived: bool,
+    there: Point,
 ) -> float:
-    """Evaluate `there`, a share t of a step from `here`; its residual.
-
-    A whole step is likely to be the last one, whose derivatives nobody reads.
-    """
+    """Evaluate `there`, a share t of a step from `here`; its residual."""
     integrate(system.tree.space, here.q, t, dq, there.q)
     for i in range(w1.shape[0]):
         for e in range(w1.shape[1]):
             there.w[i, e] = here.w[i, e] + t * (w1[i, e] - here.w[i, e]) if t < 1.0 else w1[i, e]
-    evaluate(system, stage, there, t < 1.0)
+    evaluate(system, stage, there, derived)
     if system.derivative == SECANT:
         learn_slopes(stage.contacts, here, there)
     return there.sums[RESIDUAL]
@@ -369,9 +376,11 @@ def solve_stage(
                 largest = max(tolerances.near, here.sums[RESIDUAL])
                 taken = False
                 for _ in range(_MOST_TRIES):
-                    residual = try_step(system, stage, here, dq, w1, t, there)
+                    # A whole step is likely to be the last one, whose derivatives nobody reads.
+                    derived = tolerances.derived or t < 1.0
+                    residual = try_step(system, stage, here, dq, w1, t, derived, there)
                     evaluations += 1
-                    taken, derived = residual <= largest, t < 1.0
+                    taken = residual <= largest
                     if taken or evaluations + work >= budget:
                         break
                     # Beyond the surface forces grow with the square of the depth, or so.

@@ -128,6 +128,7 @@ class Manifold:
             "reach": FAR,
             "proximal": 1e-6,
             "max_iterations": 50,
+            "derived": False,
         } | options
         here, there, counts = self.form.new_point(), self.form.new_point(), np.zeros(4, np.int64)
         here.q[:], here.w[:] = 0.0 if q is None else q, w

@@ -28,7 +28,8 @@ ROBOTS = ("robosimian planar", "spider free-flyer", "chain fixed", "pendulum", "
 # Of the energy that moves: backward Euler gains none, what turns in a step adds a share of it.
 # Measured: 3e-12 and 3e-6.
 GAIN = {"ne-nmdp": 1e-10, "pbd-nmdp": 1e-4}
-TIGHT = Tolerances(1e-8, np.inf, np.inf, np.inf, 1.0, np.inf, 1e-6, 25)  # [N, N m] of the residual
+INF = np.inf
+TIGHT = Tolerances(1e-8, INF, INF, INF, 1.0, INF, 1e-6, 25, False)  # [N, N m] of the residual
 PASSIVE = Command()
 AIR = Terrain([Plane(height=-99.0)])
 
