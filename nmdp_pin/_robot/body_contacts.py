@@ -42,7 +42,6 @@ def touching(
     """
     shaped = shaped_joints(robot)
     if pairs is None:
-        robot.require_collisions()
         bodies = sorted(shaped | {*robot.surfaces})
         joints = [
             pair
