@@ -36,6 +36,10 @@ from nmdp_pin._kernels.vector3 import (
     scaled,
 )
 
+# Bits of `faces`, shifted by the axis: of a face that it is before, of one in the direction of its
+# axis, and of one that its rim or tip cannot touch.
+_BEFORE, _AHEAD, _CLOSED = 1, 8, 64
+_ENDS, _ALL = 2, 7  # the axis of the ends of cylinders and cones, and bits of all three axes
 _LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
 _INSTEAD = 0.1  # of the radius, by which a face may be deeper than one that does not touch the rim
 _WITHIN = 0.1  # of the size of a polytope, how deep it may be in the face from which it comes
@@ -109,8 +113,8 @@ def _axis_of(shapes: Array, row: int, j: int) -> Vector3:
 def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
     """Faces of a shape before which candidate k is, or the one that is the nearest way out.
 
-    With them are the signs of the axes, and those along which it is beside faces that its rim or
-    tip cannot touch, because their normals are none of its own.
+    With them are the signs of the axes, and those along which faces are that its rim or tip cannot
+    touch, because their normals are none of its own.
 
     Args:
         candidates: pairs that may touch.
@@ -127,32 +131,32 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
         beyond = height - length(_slopes(E, n))  # of the nearest of a disc or an ellipsoid
         side = height if j == 0 else side
         if dot(n, _axis_of(candidates.shapes, row, j)) >= 0.0:
-            faces |= 8 << j
+            faces |= _AHEAD << j
         if dot(n, out) > limit and beyond <= BORDER:
-            faces |= 64 << j
+            faces |= _CLOSED << j
             beyond -= max(_INSTEAD * length(row_of(E, 0)), RESTING)
         if beyond > 0.0:
-            faces |= 1 << j
+            faces |= _BEFORE << j
         if beyond > most:
             most, nearest = beyond, j
     if candidates.kinds[row, 0] == BOX and most < -RESTING and is_swept(candidates, k):
         j = _below(candidates, row, p, E, (out[0], out[1], out[2]), most)
         if j >= 0:
-            nearest, faces = j, faces & ~(8 << j)
+            nearest, faces = j, faces & ~(_AHEAD << j)
             if dot(_axis_of(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
-                faces |= 8 << j
+                faces |= _AHEAD << j
     piece = candidates.pieces[k]
     if piece >= 0 and side <= BORDER:
-        up, rim = faces & 32 > 0, is_rim(candidates.polytopes, piece)
+        up, rim = faces & (_AHEAD << _ENDS) > 0, is_rim(candidates.polytopes, piece)
         way, upper, deep, instead = _way_out(candidates, k, p, M, nearest, up)
         if rim:
             comes = most < -RESTING and instead > _WORSE * deep
         else:  # inside, or past the other end
-            comes = most <= BORDER or (way == 2 and upper != up)
+            comes = most <= BORDER or (way == _ENDS and upper != up)
         if comes and deep <= _WITHIN * candidates.polytopes.sizes[piece]:
-            beside = faces & 7 << 6 if rim else 64 << 2 - way
-            nearest, faces = way, beside | (32 if upper else 0)
-    return (faces & ~(64 << nearest)) | 1 << nearest
+            closed = faces & _CLOSED * _ALL if rim else _CLOSED << _ENDS - way
+            nearest, faces = way, closed | (_AHEAD << _ENDS if upper else 0)
+    return (faces & ~(_CLOSED << nearest)) | _BEFORE << nearest
 
 
 @jit
@@ -231,21 +235,21 @@ def _felt(
     for j in range(3):
         if kind != BOX and j < 2:
             beyond = -math.inf if j == 1 else rho - shapes[row, 12]
-            if faces & (1 << j):
+            if faces & (_BEFORE << j):
                 _, beyond = _face(candidates, row, j, p)
-            elif faces & (64 << j) and beyond <= 2.0 * BORDER:
+            elif faces & (_CLOSED << j) and beyond <= 2.0 * BORDER:
                 beyond = -shapes[row, 12]
         else:
             along, back = _axis_of(shapes, row, j), -local[j] if kind != CONE else 0.0
-            sign = 1.0 if faces & (8 << j) else -1.0
+            sign = 1.0 if faces & (_AHEAD << j) else -1.0
             beyond = abs(local[j]) - shapes[row, 12 + j]
-            if faces & (64 << j) and beyond <= 2.0 * BORDER:
+            if faces & (_CLOSED << j) and beyond <= 2.0 * BORDER:
                 p, beyond = ahead(p, back, along), -shapes[row, 12 + j]
-            if faces & (1 << j):
+            if faces & (_BEFORE << j):
                 beyond = sign * local[j] - shapes[row, 12 + j]
                 if sign * local[j] < 0.0:
                     p = ahead(p, back, along)
-        if faces & (1 << j) and beyond > most:
+        if faces & (_BEFORE << j) and beyond > most:
             most, axis = beyond, j
         inside = inside and beyond <= 0.0
     return p, axis if inside else -1, most
@@ -280,7 +284,7 @@ def surface_of(
             revolved_hessian(seen_from(shapes, row, x), own, math.inf, hessian)
             return depth, normal, True
         if axis >= 0:
-            sign = 1.0 if contacts.faces[k] & (8 << axis) else -1.0
+            sign = 1.0 if contacts.faces[k] & (_AHEAD << axis) else -1.0
             return depth, scaled(_axis_of(shapes, row, axis), sign), False
     phi = shape_distance(candidates.kinds, shapes, row, p)
     normal, bends = describe(candidates.kinds, shapes, row, p, phi, hessian)
@@ -386,8 +390,8 @@ def _before_a_face(
     least, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)), False)
     for j in range(0 if candidates.kinds[row, 0] == BOX else 2, 3):
         g = _slopes(E, _axis_of(shapes, row, j))
-        if faces & (1 << j) and length(g) > SAME * length(row_of(E, 0)):
-            v = scaled(g, (-1.0 if faces & (8 << j) else 1.0) / length(g))
+        if faces & (_BEFORE << j) and length(g) > SAME * length(row_of(E, 0)):
+            v = scaled(g, (-1.0 if faces & (_AHEAD << j) else 1.0) / length(g))
             phi, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)), False)
             if phi < least:
                 least, u, slope = phi, v, length(g)
