@@ -33,9 +33,10 @@ LEVEL = 0.4  # of the falls
 
 @dataclass
 class Fall:
-    """What happened in a fall: status of a failed step, and lengths [m]."""
+    """What happened in a fall: shapes above and below, status of a failed step, lengths [m]."""
 
     number: int
+    shapes: tuple[str, str]
     words: str
     failed: str = ""
     unreported: float = 0.0
@@ -49,7 +50,8 @@ class Fall:
             found.append(f"{1e3 * self.unreported:.1f} mm deep unreported")
         if self.across > APART:
             found.append(f"force across {1e3 * self.across:.1f} mm")
-        return f"{self.number:5} {self.words}: {', '.join(found)}" if found else ""
+        named = f"{self.number:5} {' on '.join(self.shapes)}, {self.words}"
+        return f"{named}: {', '.join(found)}" if found else ""
 
 
 def solid(rng: np.random.Generator, kind: str, **pose: Any) -> Solid:
@@ -99,7 +101,7 @@ def fall(number: int, kinds: tuple[str, ...]) -> Fall:
     q = np.array([*rng.uniform(-ASIDE, ASIDE, 2), 0.5, *turned])
     for _ in range(60):
         q[2] -= 0.7 * (distance(below, top, q) - ABOVE)
-    found = Fall(number, f"{names[1]} on {names[0]}, {1e3 * h:g} ms, order {order}")
+    found = Fall(number, (names[1], names[0]), f"{1e3 * h:g} ms, order {order}")
     simulator = Simulator(free_body("body", top, mass=MASS), Terrain(below), LAW, order=order)
     state = State(0.0, q, np.zeros(6))
     for _ in range(round(DURATION / h)):
@@ -137,7 +139,7 @@ def main() -> None:
             print(falls[-1], flush=True)
     print("\n| shapes | falls | deep unreported | step failed | force across a gap |")
     print("|---|---|---|---|---|")
-    odd = [each for each in falls if {"cone", "coin"} & set(each.words.replace(",", "").split())]
+    odd = [each for each in falls if {"cone", "coin"} & {*each.shapes}]
     for shapes, some in (("all", falls), ("cones and coins", odd)):
         unreported = sum(each.unreported > UNREPORTED for each in some)
         failed = sum(each.failed != "" for each in some)

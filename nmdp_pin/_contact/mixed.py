@@ -83,8 +83,11 @@ class Mixed(WrenchSpace):
 
     def rise_rates(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
         """That of the model of each contact; see `WrenchSpace.rise_rates`."""
-        rates = np.array([model.recovery / model.power for model in self.models])
-        return rates[self._models_of(contact, surface)]
+        rates, chosen = np.empty(len(contact)), self._models_of(contact, surface)
+        for k, model in enumerate(self.models):
+            own = chosen == k
+            rates[own] = model.rise_rates(contact[own], surface[own])
+        return rates
 
     @property
     def power(self) -> int:

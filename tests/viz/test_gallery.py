@@ -19,7 +19,7 @@ ROBOTS = (
 
 
 @pytest.mark.skipif(CHROMIUM is None and not REQUIRED, reason=REASON)
-def test_every_kind_of_mesh_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_meshes_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Robots are seen, without an error, and each body is where Pinocchio has its meshes."""
     failed = gallery.main(tmp_path, [*ROBOTS])
     said = capsys.readouterr().out
