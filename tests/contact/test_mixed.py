@@ -75,6 +75,14 @@ def test_forces_among_wrenches_act_where_the_sphere_touches():
         np.testing.assert_allclose(beside, alone, atol=1e-9 * np.abs(alone).max())
 
 
+def test_contacts_rise_at_the_rates_of_their_models():
+    """Each at its own rho / p; stops of joints at the largest rho."""
+    laws = [FrictionCone(stiffness=1e4, power=p, recovery=r) for p, r in ((1, 6.0), (3, 12.0))]
+    mix = Mixed(models=tuple(laws), by_contact=[0, 1, 0])
+    assert np.array_equal(mix.rise_rates(np.arange(3), np.zeros(3, int)), [6.0, 4.0, 6.0])
+    assert mix.recovery == 12.0
+
+
 def test_it_is_differentiable_where_all_models_are():
     """One model without a derivative leaves the mix without, and only first order minds."""
     robot, ground = samples.robot("chain fixed"), Terrain([Plane(height=-5.0)])
