@@ -160,10 +160,9 @@ def _quick(context: Any) -> Iterator[None]:
     """Compile kernels, at level 1, without what costs half of Numba's time and changes nothing.
 
     That are searches for overloads that were found before, colours in the messages of those that
-    do not fit, comparisons of flags by the names of all of them, reports of when LLVM starts and
-    ends, copies of all variables with each block of what is inlined, lifetimes of variables that
-    are found once more before they are used, and searches for garbage, of which a compiler makes
-    none.
+    do not fit, comparisons of flags by the names of all of them, reports of when parts start and
+    end, copies of all variables with each block of what is inlined, lifetimes of variables that are
+    found once more before they are used, and searches for garbage, of which a compiler makes none.
     """
     from unittest import mock
 
@@ -171,8 +170,8 @@ def _quick(context: Any) -> Iterator[None]:
     collects = gc.isenabled()
     with contextlib.ExitStack() as before:
         for owner, name, value in (
-            (event, "start_event", _tell_nobody),
-            (event, "end_event", _tell_nobody),
+            (event, "start_event", functools.partial(_tell, event.start_event)),
+            (event, "end_event", functools.partial(_tell, event.end_event)),
             (ir.Scope, "__deepcopy__", lambda scope, known: scope),
             (PostProcessor, "run", _postponing(PostProcessor.run)),
             (_CONFIG, "OPT", type(_CONFIG.OPT)(1)),
@@ -244,8 +243,10 @@ def _postponing(run: Callable[..., None]) -> Callable[..., None]:
     return process
 
 
-def _tell_nobody(kind: str, data: Any = None, **details: Any) -> None:
-    """Report no event."""
+def _tell(report: Callable[..., None], kind: str, data: Any = None, **details: Any) -> None:
+    """Report when the kernel that Python calls is compiled, and no other event."""
+    if kind == "numba:compile" and Kernel._depth == 1:
+        report(kind, data, **details)
 
 
 def _plain(scheme: Any, message: str, *colours: Any) -> str:

@@ -80,6 +80,18 @@ def test_a_kernel_of_kernels_is_called_from_python_as_well():
     assert kernel(4.0) == 9.0
 
 
+def test_one_compilation_is_reported():
+    """To listeners of Numba, such as the meter of what tests cost: with its parts, and once."""
+    inner = jit(twice())
+    kernel = jit(lambda x: inner(x) + 1.0)
+    for each in (inner, kernel):
+        each._cache = numba.core.caching.NullCache()
+    with numba.core.event.install_recorder("numba:compile") as recorder:
+        assert kernel(3.0) == 7.0
+    told = [(e.is_start, e.data["dispatcher"] is kernel) for _, e in recorder.buffer]
+    assert told == [(True, True), (False, True)]
+
+
 @jit
 def _row(n: int) -> np.ndarray:
     return np.zeros(n)
