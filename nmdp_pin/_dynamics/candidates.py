@@ -6,12 +6,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from nmdp_pin._dynamics.polytopes import placed, polytope_pairs
+from nmdp_pin._dynamics.solid_pairs import SolidCalls, solid_pairs
 from nmdp_pin._dynamics.world_points import touches
+from nmdp_pin._kernels.callbacks import register
 from nmdp_pin._kernels.contacts import (
     FLAT,
     MINIMA,
     REACH,
     RIM,
+    SOLID,
     Candidates,
     Contacts,
     Places,
@@ -69,9 +72,13 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
                     pairs += [(point, slot, row, -1)] * (MINIMA if minima else 1)
     n, of_world = len(pairs), touches(robot, surfaces, rows_of)
     pairs += [(touch.reported, touch.slot, touch.row, -1) for touch in of_world]
-    for pair, (_, b) in enumerate(polytopes.pairs.tolist()):
-        point = int(polytopes.points[polytopes.first_points[pair, 0]])
-        pairs += [(point, RIM + k, int(polytopes.rows[b]), pair) for k in range(FLAT)]
+    watched, begin = solid_pairs(robot, surfaces, rows_of), len(pairs)
+    for pair in watched:
+        slot = RIM + FLAT + len(pairs)
+        pairs += [(pair.reported, slot + k, pair.rows[1], -1) for k in range(SOLID)]
+    for x, (_, b) in enumerate(polytopes.pairs.tolist()):
+        point = int(polytopes.points[polytopes.first_points[x, 0]])
+        pairs += [(point, RIM + k, int(polytopes.rows[b]), x) for k in range(FLAT)]
     index, slots, rows, of_polytopes = np.array(pairs, np.int64).reshape(-1, 4).T.copy()
     bodies = np.stack([points.joints, points.touches], axis=1).astype(np.int64)[index]
     bodies[of_polytopes >= 0] = of_pairs[of_polytopes[of_polytopes >= 0]]
@@ -81,7 +88,13 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         sphere = touch.point
         bodies[k], local[k], radii[k] = (0, touch.body), sphere.centre, sphere.radius
         axes[k], shown[k] = sphere.semi_axes, sphere.row
-    sizes = radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
+    extents, solid = np.zeros(len(index)), np.zeros(len(index), dtype=bool)
+    for x, pair in enumerate(watched):
+        of_pair, top = slice(begin + SOLID * x, begin + SOLID * (x + 1)), pair.solids[0]
+        bodies[of_pair], local[of_pair] = pair.bodies, top.placement.translation
+        radii[of_pair], axes[of_pair], solid[of_pair] = 0.0, 0.0, True
+        extents[of_pair] = np.linalg.norm(top.half_extents)
+    sizes = extents + radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
     blocks = _blocks(bodies[of_polytopes < 0], len(bodies))
     facing = _facing(bodies, local, radii, axes, surfaces)
     plain = (table[rows, 0] == PLANE) & (of_polytopes < 0) & ~axes.any(axis=(1, 2))
@@ -108,6 +121,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         polytopes=polytopes,
         pairs=of_polytopes,
         plain=plain,
+        solid=solid,
+        solids=register(SolidCalls(watched, begin), solid) if watched else 0,
         shaped=not plain.all() or max(map(len, rows_of.values())) > 1,
         rise=np.zeros(len(index)),
         reach=REACH,

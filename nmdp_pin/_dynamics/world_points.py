@@ -79,7 +79,7 @@ def touches(
     ]
     for body in (joint for joint in surfaces if joint > 0 and points):
         for row, shape in _shapes(surfaces[body], rows_of[body]):
-            reported = _reported(robot, body, shape)
+            reported = reported_point(robot, body, shape)
             for own, point in points if reported >= 0 else []:
                 if not _feels(shape, own, point):
                     continue
@@ -127,10 +127,17 @@ def _feels(shape: Shape, other: Shape, point: WorldPoint) -> bool:
     return isinstance(shape, Box | Mesh) and not isinstance(other, Box | Mesh)
 
 
-def _reported(robot: Robot, body: int, shape: Shape) -> int:
-    """First contact point of a shape of a link; -1 where not all of its points are some."""
+def reported_point(robot: Robot, body: int, shape: Shape, touched: int = 0) -> int:
+    """First contact point of a shape of a link; -1 where not all of its points are some.
+
+    Args:
+        robot: robot with contact points.
+        body: joint of the link.
+        shape: its shape.
+        touched: joint of what it touches, 0: the world.
+    """
     points = robot.contact_points
-    own = np.flatnonzero((points.joints == body) & (points.touches == 0))
+    own = np.flatnonzero((points.joints == body) & (points.touches == touched))
     if isinstance(shape, Mesh):
         bare = own[(points.radii[own] == 0.0) & ~points.semi_axes[own].any(axis=(1, 2))]
         gaps = np.abs(Terrain(shape).query(points.positions[bare]).distance) if len(bare) else []

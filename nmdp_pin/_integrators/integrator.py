@@ -132,6 +132,16 @@ class Integrator(abc.ABC):
                 iterative method may take its tolerances [rad/s, m/s].
         """
 
+    def rough_step(self, state: State, command: CommandSource, h: float) -> StepResult | None:
+        """A cruder step, for where `step` fails; None: the method has none.
+
+        Args:
+            state: state at its start.
+            command: command at its stages.
+            h: length of the step [s].
+        """
+        return None
+
     def response(
         self,
         state: State,

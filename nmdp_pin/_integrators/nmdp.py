@@ -167,6 +167,19 @@ class Nmdp(Integrator):
             minimiser=self._handle,
         )
 
+    def rough_step(self, state: State, command: CommandSource, h: float) -> StepResult | None:
+        """See `Integrator.rough_step`: contacts that move along curved surfaces are held.
+
+        They are where they are expected at the end of the step, on planes.
+        """
+        if not (self.candidates.rolling and self.candidates.shaped):
+            return None
+        self.candidates.rolling = False
+        try:
+            return self.step(state, command, h)
+        finally:
+            self.candidates.rolling = True
+
     @property
     def order(self) -> int:
         """Order of the time scheme on smooth motion."""

@@ -101,6 +101,14 @@ def call_vertex_derivative(
 
 
 @calling_jit
+def call_overlaps(handle: int, contacts: Any, places: Any, P: Array, P0: Array) -> bool:
+    """See `SolidCalls.hold_overlaps`."""
+    with objmode(found="boolean"):
+        found = callee(handle).hold_overlaps(contacts, places, P, P0)
+    return found
+
+
+@calling_jit
 def call_minimise(
     handle: int, point: int, rate: float, order: int, budget: int, counts: Array
 ) -> None:

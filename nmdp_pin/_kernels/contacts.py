@@ -26,6 +26,9 @@ edges is the end of the edge, its arm leads to the crossing. A polytope and a me
 as many, at peaks and ridges of the mesh; so have a rim and a polytope or another rim (`rims`), and
 a polytope and a cone or an ellipsoid (`sides`), at places that move along both.
 
+A pair of solids is a contact where coal finds that they overlap deeper than their other contacts: a
+point of one of them and a plane at the other one, which are held during a step (`SolidCalls`).
+
 A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
 force acts; for a sphere of radius r the arm is -r n, and for one that is swept it leads to the
 point of the disc or ellipsoid less r n. A motion (dx, dphi) of its body moves the centre by dx and
@@ -46,6 +49,7 @@ LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a m
 MINIMA = 6  # contacts of a sphere with a mesh
 RIM = 4  # contacts of a disc with a shape
 FLAT = 16  # contacts of two polytopes
+SOLID = 4  # contacts of two solids that overlap deeper than their other contacts
 
 
 @record
@@ -81,6 +85,8 @@ class Candidates:
         polytopes: polytopes, in the frames of their bodies.
         pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
         plain: whether candidates are pairs of a sphere and a plane, shape (k,).
+        solid: whether they are pairs of solids, whose overlap coal finds, shape (k,).
+        solids: handle of these, see `SolidCalls`; 0: there are none.
         shaped: whether others are there, or several planes of one body.
         rise: rates rho / p at which they push out [1/s], shape (k,); see `kernels.stage.System`.
         reach: distance up to which a candidate is a contact of a step [m].
@@ -110,6 +116,8 @@ class Candidates:
     polytopes: Polytopes
     pairs: Array
     plain: Array
+    solid: Array
+    solids: int
     shaped: bool
     rise: Array
     reach: float
@@ -132,8 +140,8 @@ class Contacts:
         held: centres of the spheres in the frames of their bodies [m], shape (k, 3).
         rolls: whether a contact moves along a disc or an ellipsoid, shape (k,).
         features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).
-        planes: normals and levels of the planes that vertices touch, in the frames of their
-            bodies, shape (k, 4).
+        planes: normals and levels of the planes that vertices and solids touch, in the frames of
+            their bodies, shape (k, 4).
         slack: distances beyond faces and edges up to which polytopes touch in the step, twice
             `BORDER` where they do at its expected end [m], shape (k, 1).
         directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).

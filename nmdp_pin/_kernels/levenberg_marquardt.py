@@ -34,7 +34,13 @@ from nmdp_pin._kernels.linear import (
 )
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.penalty import FRICTIONAL
-from nmdp_pin._kernels.planes import missed_contacts, place_references, select_contacts
+from nmdp_pin._kernels.planes import (
+    missed_contacts,
+    missed_overlaps,
+    place_contacts,
+    place_references,
+    select_contacts,
+)
 from nmdp_pin._kernels.position_step import (
     PositionStep,
     begin,
@@ -141,7 +147,12 @@ def open_step(step: PositionStep) -> bool:
     if not begin(step):
         step.account[OUTCOME] = SINGULAR
         return False
-    select_contacts(step.scene.candidates, ref.P0, ref.twists, start.h, ref.contacts)
+    candidates, contacts = step.scene.candidates, ref.contacts
+    select_contacts(candidates, ref.P0, ref.twists, start.h, contacts)
+    if candidates.solids != 0:
+        places = step.trial.places
+        place_contacts(candidates, contacts, ref.P0, places)
+        missed_overlaps(candidates, contacts, places, ref.P0, ref.P0)
     _start_again(step)
     return True
 
@@ -260,6 +271,15 @@ def close_step(step: PositionStep) -> None:
 
 
 @jit
+def _misses(step: PositionStep) -> bool:
+    """List what touches at the end and is no contact of the step; False where nothing does."""
+    candidates, ref, trial = step.scene.candidates, step.ref, step.trial
+    return missed_contacts(candidates, trial.P, ref.contacts) or missed_overlaps(
+        candidates, ref.contacts, trial.places, trial.P, ref.P0
+    )
+
+
+@jit
 def minimise_step(step: PositionStep) -> None:
     """Make a step, whose outcome is in its account.
 
@@ -271,9 +291,7 @@ def minimise_step(step: PositionStep) -> None:
     for _ in range(MOST_MISSED):
         while advance(step):
             pass
-        if account[OUTCOME] != CONVERGED or not missed_contacts(
-            step.scene.candidates, step.trial.P, step.ref.contacts
-        ):
+        if account[OUTCOME] != CONVERGED or not _misses(step):
             break
         for i in range(ITERATIONS, EVALUATIONS + 1):
             spent[i] += account[i]
@@ -289,7 +307,7 @@ def evaluate_end(step: PositionStep, q: Array) -> None:
     open_step(step)
     copy_vector(q, step.trial.q)
     evaluate_step(step)
-    if missed_contacts(step.scene.candidates, step.trial.P, step.ref.contacts):
+    if _misses(step):
         place_references(step.ref.contacts, step.ref.P0)
         evaluate_step(step)
 

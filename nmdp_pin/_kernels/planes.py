@@ -11,6 +11,7 @@ from typing import Any
 
 from numba import objmode
 
+from nmdp_pin._kernels.callbacks import call_overlaps
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity
 from nmdp_pin._kernels.contacts import LOST, Candidates, Contacts, Places, list_contacts, reach_of
 from nmdp_pin._kernels.jit import Array, calling_jit, jit
@@ -91,6 +92,27 @@ def missed_contacts(candidates: Candidates, P: Array, contacts: Contacts) -> boo
     if missed:
         list_contacts(candidates, contacts)
     return missed
+
+
+@jit
+def missed_overlaps(
+    candidates: Candidates, contacts: Contacts, at: Places, P: Array, P0: Array
+) -> bool:
+    """List pairs of solids that overlap deeper than the contacts do; False where none does.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        at: their places at placements P.
+        P: placements, shape (n + 1, 4, 3).
+        P0: placements at the start of the step, likewise.
+    """
+    if candidates.solids == 0:
+        return False
+    if not call_overlaps(candidates.solids, contacts, at, P, P0):
+        return False
+    list_contacts(candidates, contacts)
+    return True
 
 
 @jit

@@ -80,7 +80,9 @@ def select_shapes(
                 end = candidates.blocks[block]
                 for i in range(k, end):
                     contacts.listed[i], contacts.faces[i] = False, -1
-        if k < end or candidates.plain[k]:
+        if candidates.solid[k]:
+            contacts.listed[k] = False
+        if k < end or candidates.plain[k] or candidates.solid[k]:
             continue
         if candidates.pairs[k] >= 0:
             end = k + FLAT
@@ -238,7 +240,7 @@ def missed_shapes(candidates: Candidates, contacts: Contacts, P: Array) -> bool:
             block += 1
             if _are_apart(candidates, block - 1, P, still, 0.0, 0.0):
                 end = candidates.blocks[block]
-        if candidates.plain[k]:
+        if candidates.plain[k] or candidates.solid[k]:
             continue
         if candidates.pairs[k] >= 0:
             if k >= end:
@@ -279,7 +281,10 @@ def place_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None
         p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
         if candidates.plain[c] or math.isnan(at.depth[i]):
             continue
-        if candidates.pairs[c] >= 0:
+        if candidates.solid[c]:
+            at.normal[i] = contacts.planes[c, :3]
+            at.depth[i] = contacts.planes[c, 3] - dot(row_of(at.normal, i), p)
+        elif candidates.pairs[c] >= 0:
             place_feature(candidates, contacts, at, i, p)
         elif contacts.rolls[c]:
             place_support_point(candidates, contacts, at, i)
@@ -354,6 +359,8 @@ def _bend(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> Non
     c = contacts.index[i]
     row = candidates.rows[c]
     if candidates.kinds[row, 0] == MESH or contacts.rolls[c] or candidates.pairs[c] >= 0:
+        return
+    if candidates.solid[c]:
         return
     own = np.empty((3, 3))
     p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])

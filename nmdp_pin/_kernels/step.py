@@ -23,6 +23,8 @@ from nmdp_pin._kernels.linear import clear_matrix, clear_vector, copy_vector
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.planes import (
     missed_contacts,
+    missed_overlaps,
+    place_contacts,
     place_references,
     report_depths,
     report_wrenches,
@@ -297,7 +299,11 @@ def open_step(system: System, start: Start, memory: Memory) -> None:
     kinematics(system, start.q, origin)
     body_twists(tree, origin.S, start.v, origin.twists)
     memory.energies[0], memory.energies[1] = energies_of(system, origin)
-    select_contacts(system.candidates, origin.P, origin.twists, start.h, stage.contacts)
+    candidates, contacts = system.candidates, stage.contacts
+    select_contacts(candidates, origin.P, origin.twists, start.h, contacts)
+    if candidates.solids != 0:
+        place_contacts(candidates, contacts, origin.P, origin.places)
+        missed_overlaps(candidates, contacts, origin.places, origin.P, origin.P)
 
 
 @jit
@@ -672,7 +678,13 @@ def make_step(step: Step) -> None:
             missed |= missed_contacts(
                 system.candidates, memory.points[first].P, memory.stage.contacts
             )
-        if not missed:
+        if not missed and not missed_overlaps(
+            system.candidates,
+            memory.stage.contacts,
+            memory.points[last].places,
+            memory.points[last].P,
+            memory.origin.P,
+        ):
             break
         outcome = BUDGET_SPENT
     counts[OUTCOME], counts[ORDER] = outcome, order

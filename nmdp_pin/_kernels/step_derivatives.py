@@ -21,7 +21,7 @@ from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.joints import gains, interval
 from nmdp_pin._kernels.linear import add_product
 from nmdp_pin._kernels.manifold import Manifold, add_rows, difference, difference_derivative
-from nmdp_pin._kernels.planes import missed_contacts
+from nmdp_pin._kernels.planes import missed_contacts, missed_overlaps, place_contacts
 from nmdp_pin._kernels.record import matrix, vector
 from nmdp_pin._kernels.stage import (
     NEWTON_EULER,
@@ -92,11 +92,21 @@ def settle(
         smallest motion that it resolves.
     """
     stage, space, at = memory.stage, system.tree.space, memory.points[2 * i]
+    candidates = system.candidates
     if i == 0:
         open_step(system, start, memory)
         for s in range(ends.shape[0]):
             kinematics(system, ends[s], memory.scratch)
-            missed_contacts(system.candidates, memory.scratch.P, stage.contacts)
+            missed_contacts(candidates, memory.scratch.P, stage.contacts)
+        if candidates.solids != 0:
+            place_contacts(candidates, stage.contacts, memory.scratch.P, memory.scratch.places)
+            missed_overlaps(
+                candidates,
+                stage.contacts,
+                memory.scratch.places,
+                memory.scratch.P,
+                memory.origin.P,
+            )
         list_weights(system, start, options, memory)
     state_stage(system, scheme, start, i, memory, memory.points[first])
     at.q[:] = ends[i]

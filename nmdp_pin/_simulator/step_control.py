@@ -69,7 +69,7 @@ class Fixed(StepControl):
 
 @dataclass(frozen=True, kw_only=True)
 class Halving(StepControl):
-    """Algorithm 2 of [N]: a step that fails is repeated as two halves.
+    """Algorithm 2 of [N]: a step that fails is repeated as two halves, and last as a rough one.
 
     Every sub-step divides differences of velocities by its own length (docs/choices.md, 2) and
     thus does not depend on earlier ones.
@@ -107,10 +107,12 @@ class Halving(StepControl):
             if part.status.ok:
                 made.append(part)
                 at = part.state
-            elif 0.5 * s < self.min_step:
-                break
-            elif spent > self.max_work:
-                tried[-1] = replace(part, status=Status.BUDGET_SPENT)
+            elif 0.5 * s < self.min_step or spent > self.max_work:
+                if 0.5 * s >= self.min_step:
+                    tried[-1] = replace(part, status=Status.BUDGET_SPENT)
+                rough = integrator.rough_step(state, command, h)
+                if rough is not None and rough.status.ok:
+                    tried, made = [*tried, rough], [rough]
                 break
             else:
                 lengths += [0.5 * s, 0.5 * s]

@@ -8,7 +8,7 @@ import pytest
 import trimesh
 from kernel_scenes import robot_of
 
-from nmdp_pin._dynamics.world_points import WorldPoint, _feels, _reported, _world_points
+from nmdp_pin._dynamics.world_points import WorldPoint, _feels, _world_points, reported_point
 from nmdp_pin._robot import ContactPoints
 from nmdp_pin._terrain import (
     Box,
@@ -142,26 +142,26 @@ def test_forces_are_reported_at_the_first_point_of_a_shape():
     """If all of its points are contact points of its body, with its radii and rims."""
     capsule = Capsule(radius=0.1, length=0.6)
     ends = [[0.0, 0.0, 9.0], [0.0, 0.0, 0.3], [0.0, 0.0, -0.3]]
-    assert _reported(body(ends, [0.1] * 3), 1, capsule) == 2
-    assert _reported(body(ends, [0.1] * 3), 2, capsule) == -1
-    assert _reported(body(ends, [0.1, 0.1, 0.2]), 1, capsule) == -1
-    assert _reported(body(ends, [0.1] * 3, joints=[1, 2, 1]), 1, capsule) == -1
-    assert _reported(body(ends, [0.1] * 3, touches=[0, 0, 2]), 1, capsule) == -1
+    assert reported_point(body(ends, [0.1] * 3), 1, capsule) == 2
+    assert reported_point(body(ends, [0.1] * 3), 2, capsule) == -1
+    assert reported_point(body(ends, [0.1, 0.1, 0.2]), 1, capsule) == -1
+    assert reported_point(body(ends, [0.1] * 3, joints=[1, 2, 1]), 1, capsule) == -1
+    assert reported_point(body(ends, [0.1] * 3, touches=[0, 0, 2]), 1, capsule) == -1
     cylinder = Cylinder(radius=0.1, length=0.6)
     rims = [np.zeros((3, 3)), DISC, DISC]
-    assert _reported(body(ends, [0.0] * 3, rims), 1, cylinder) == 2
-    assert _reported(body(ends, [0.0] * 3, [DISC, DISC, 2.0 * DISC]), 1, cylinder) == -1
-    assert _reported(body(ends, [0.0] * 3), 1, Plane()) == -1
+    assert reported_point(body(ends, [0.0] * 3, rims), 1, cylinder) == 2
+    assert reported_point(body(ends, [0.0] * 3, [DISC, DISC, 2.0 * DISC]), 1, cylinder) == -1
+    assert reported_point(body(ends, [0.0] * 3), 1, Plane()) == -1
 
 
 @pytest.mark.parametrize(("count", "found"), [(3, -1), (4, 0)])
 def test_a_mesh_has_more_than_three_points(count, found):
     """Bare ones on its surface, to a micrometre; others do not count."""
     corners = (AT + CORNERS @ R.T)[:count]
-    assert _reported(body(corners, [0.0] * count), 1, MESH) == found
-    assert _reported(body(corners, [0.1] * count), 1, MESH) == -1
+    assert reported_point(body(corners, [0.0] * count), 1, MESH) == found
+    assert reported_point(body(corners, [0.1] * count), 1, MESH) == -1
     rims = [DISC] * count
-    assert _reported(body(corners, [0.0] * count, rims), 1, MESH) == -1
+    assert reported_point(body(corners, [0.0] * count, rims), 1, MESH) == -1
     for share, near in ((2e-6, found), (4e-6, -1)):  # of 0.37 m from the centre
         away = AT + ((1.0 + share) * CORNERS[:count]) @ R.T
-        assert _reported(body(away, [0.0] * count), 1, MESH) == near
+        assert reported_point(body(away, [0.0] * count), 1, MESH) == near
