@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF
 
+import numba
 import numpy as np
 import pytest
 from numba.core.event import Event, Listener, register
@@ -146,7 +147,8 @@ class CostReport:
             lines = (f"{cost:.3f} {test}\n" for test, cost in sorted(self._costs.items()))
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text("".join(lines), encoding="utf-8")
-        if self._unmarked(_FAILS) and not session.exitstatus:
+        interpreted = numba.config.DISABLE_JIT  # kernels, where costs say nothing
+        if self._unmarked(_FAILS) and not session.exitstatus and not interpreted:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
