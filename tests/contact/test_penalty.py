@@ -50,6 +50,8 @@ def test_lookup_in_closed_form():
     """C_par = C_perp mu / (h v)."""
     found = friction_coefficient_for(0.5, 0.02, normal_stiffness=STIFFNESS, speed=2.0)
     assert found == pytest.approx(STIFFNESS * 0.5 / (0.02 * 2.0))
+    at_1_m_s = friction_coefficient_for(0.5, 0.02, normal_stiffness=STIFFNESS)
+    assert at_1_m_s == pytest.approx(STIFFNESS * 0.5 / 0.02)
 
 
 def test_lookup_and_slip_speed_are_one():

@@ -21,6 +21,7 @@ from nmdp_pin import (
 )
 from nmdp_pin._dynamics.polytopes import _hulls
 from nmdp_pin._kernels.planes import place_contacts
+from nmdp_pin._kernels.polytopes import Polytope, _depth_of_end
 from nmdp_pin._kernels.step import open_step
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin._robot.catalog import find_robot
@@ -342,6 +343,29 @@ def test_nothing_falls_through_a_thin_floor(shape: Shape, h: float) -> None:
     floor = Terrain(Box(size=(1.0, 1.0, 0.02), position=(0.0, 0.0, -0.01)))
     result = settle(body, floor, "ne-nmdp", h, 1.0)
     assert result.state.q[2] > 0.015
+
+
+def test_how_far_a_crossing_is_from_the_end_of_a_side() -> None:
+    """The nearer end of a cylinder, and what a line that leans has to climb; boxes have no end."""
+    robot = free_body("body", Cylinder(radius=0.02, length=0.1), mass=1.0)
+    cylinder, block = (
+        _hulls(robot, 0, 0, shape)[0]
+        for shape in (Cylinder(radius=0.02, length=0.1), Box(size=(0.1, 0.1, 0.1)))
+    )
+    capsule = _hulls(robot, 0, 0, Capsule(radius=0.02, length=0.1))[0]
+    across, leaning = (1.0, 0.0, 0.0), (0.6, 0.0, -0.8)
+    for s, expected in ((0.2, 0.02), (0.7, 0.03)):
+        assert _end_of(cylinder, s, across) == pytest.approx(expected)
+        assert _end_of(cylinder, s, leaning) == pytest.approx(expected + 0.02 * 0.8)
+        assert _end_of(capsule, s, across) == _end_of(block, s, across) == np.inf
+
+
+def _end_of(hull, s: float, f: tuple[float, float, float]) -> float:
+    """How far a crossing at s of the first edge is from leaving by its end [m]."""
+    side = Polytope(
+        hull.vertices, hull.normals, hull.levels, hull.edges.astype(np.int32), hull.rounding
+    )
+    return _depth_of_end(side, 0, s, f)
 
 
 def test_fingers_of_meshes_hold_what_fingers_of_boxes_hold(tmp_path) -> None:

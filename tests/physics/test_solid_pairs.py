@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
+from nmdp_pin import Command, FrictionCone, Penalty, Simulator, State, Terrain
 from nmdp_pin._dynamics.form import Form
-from nmdp_pin._dynamics.solid_pairs import SolidPair, _beside, solid_pairs
+from nmdp_pin._dynamics.solid_pairs import SolidCalls, SolidPair, _beside, solid_pairs
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.callbacks import callee
 from nmdp_pin._kernels.contacts import SOLID
@@ -48,6 +48,28 @@ def test_falls_of_cones_and_coins(falls: ModuleType, number: int) -> None:
     found = falls.fall(number, falls.KINDS)
     assert found.failed == ""
     assert found.unreported < falls.UNREPORTED
+
+
+def test_evaluations_of_a_step_that_begins_again_are_counted(
+    falls: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An iteration of `pbfd` has one at least, besides that at the start."""
+    held, steps = [], []
+
+    def make(body, terrain, law, order):
+        return Simulator(body, terrain, Penalty(), "pbfd")
+
+    def judge(found, result, apart, order):
+        steps.append((len(held), result.iterations, result.evaluations))
+        held.clear()
+
+    hold = SolidCalls._hold
+    monkeypatch.setattr(SolidCalls, "_hold", lambda *some: held.append(hold(*some)) or held[-1])
+    monkeypatch.setattr(falls, "Simulator", make)
+    monkeypatch.setattr(falls, "judge", judge)
+    assert falls.fall(14, ("cone", "coin")).failed == ""
+    assert max(times for times, _, _ in steps) > 1
+    assert all(evaluations > iterations for _, iterations, evaluations in steps)
 
 
 class Scene:

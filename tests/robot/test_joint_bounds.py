@@ -23,6 +23,16 @@ def test_the_load_of_a_joint_is_its_motor_or_its_weight(tmp_path, effort):
     assert load == pytest.approx(max(effort, G * np.sqrt(1.0 * 0.1)), rel=1e-12)
 
 
+def test_the_load_of_a_light_joint_without_a_motor_is_its_weight(tmp_path):
+    """It is less than 1 N m; a joint without a limit of its effort has no motor to compare with."""
+    light = HOPPER.replace('mass value="1.0"', 'mass value="0.01"')
+    light = light.replace('effort="10"', 'effort="0"')  # none
+    robot = load_robot(write(tmp_path, light), base="fixed")
+    assert not np.isfinite(robot.limits.effort).any()
+    (load,) = largest_loads(robot)
+    assert load == pytest.approx(G * np.sqrt(0.01 * 0.1), rel=1e-12)
+
+
 def test_rows_of_stops_friction_and_copies(tmp_path):
     """Endless joints have no coordinate; loads are reached at 0.1 mrad, of copies at 1 urad."""
     bot = load_robot(write(tmp_path, gripper()), base="fixed")
