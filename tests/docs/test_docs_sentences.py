@@ -447,8 +447,8 @@ def falls() -> list[str]:
     number, deep, failed, _ = line("falls", "all")
     assert line("falls", "cones and coins")[1:3] == [deep, failed]
     return [
-        f"Of {number:.0f} random falls of one shape on another {deep:.0f} go in by more than 3 mm "
-        f"that no contact reports, and {failed:.0f} have a step that fails, all with cones or thin"
+        f"Of {number:.0f} random falls of one shape on another {WORDS[int(deep)]} goes in by more "
+        f"than 3 mm that no contact reports; {WORDS[int(failed)]}, of a cone, has a step that fails"
     ]
 
 

@@ -81,6 +81,39 @@ def test_halves_until_it_works():
     assert [h for _, h in fake.tried] == [0.064, 0.032, 0.016, 0.016, 0.032, 0.016, 0.016]
 
 
+class Rough(Fake):
+    """Also makes rough steps, which move q by twice as much, where `rough` says so."""
+
+    def __init__(self, fails, rough):
+        super().__init__(fails)
+        self.rough = rough
+
+    def rough_step(self, state, command, h):
+        made = Fake(lambda t, h: not self.rough).step(state, command, h)
+        end = made.state if made.state is state else replace(made.state, q=state.q + 2.0 * h)
+        return replace(made, state=end)
+
+
+@pytest.mark.parametrize("max_work", [30, 2000])
+def test_a_rough_step_is_the_last_resort(max_work):
+    """Of the whole length, from the start, where halves fail too; what it costs is counted."""
+    state = State(2.0, np.zeros(1), np.zeros(1))
+    control = Halving(min_step=MIN_STEP, max_work=max_work)
+    fake = Rough(lambda t, h: t > 2.03 or h > 0.04, rough=True)
+    result = control.step(fake, state, PASSIVE, 0.064)
+    assert result.status is Status.CONVERGED
+    assert result.step_sizes == (0.064,)
+    assert result.state.q[0] == pytest.approx(0.128)
+    assert result.iterations == len(fake.tried) + 1
+    assert (result.halvings, result.discarded) == (0, len(fake.tried))
+    bad = Rough(lambda t, h: t > 2.03 or h > 0.04, rough=False)
+    failed = control.step(bad, state, PASSIVE, 0.064)
+    assert failed.status is (Status.BUDGET_SPENT if max_work == 30 else Status.ITERATION_LIMIT)
+    assert failed.state is state
+    works = Rough(lambda t, h: h > 0.04, rough=True)
+    assert control.step(works, state, PASSIVE, 0.064).step_sizes == (0.032, 0.032)
+
+
 def test_counters_add_up():
     """Tries that failed count as well."""
     result, fake, _ = run(lambda t, h: h > 0.02)
