@@ -1,7 +1,7 @@
 """Pairs of solids of which coal finds the overlap, where other contacts may not feel all of it."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import coal
@@ -10,9 +10,9 @@ import pinocchio as pin
 
 from nmdp_pin._dynamics.world_points import reported_point
 from nmdp_pin._kernels.contacts import SOLID, Contacts, Places
-from nmdp_pin._kernels.polytopes import BORDER
+from nmdp_pin._kernels.polytopes import BORDER, NONE
 from nmdp_pin._robot import Robot
-from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Terrain
+from nmdp_pin._terrain import Cone, Cylinder, Sphere, Terrain
 from nmdp_pin._terrain.primitives import Primitive
 from nmdp_pin._terrain.shape import LARGEST
 
@@ -28,14 +28,16 @@ class SolidPair:
         bodies: the link whose point the contact holds, and what it touches; 0 is the world.
         rows: rows of the solids in the table of shapes.
         solids: the solids, in the frames of their bodies.
-        beside: the other shapes of these bodies.
+        surfaces: all shapes of these bodies.
+        seams: whether another solid touches one of the solids.
         reported: contact point of the link at which the force is reported.
     """
 
     bodies: tuple[int, int]
     rows: tuple[int, int]
     solids: tuple[Primitive, Primitive]
-    beside: tuple[Terrain | None, Terrain | None]
+    surfaces: tuple[Terrain, Terrain]
+    seams: bool
     reported: int
 
 
@@ -53,24 +55,38 @@ def solid_pairs(
         (body, row, surface.shapes[index])
         for body, surface in surfaces.items()
         for row, (_, index, _) in zip(rows_of[body], surface.arrays.kinds.tolist(), strict=True)
-        if isinstance(surface.shapes[index], Box | Capsule | Cone | Cylinder | Ellipsoid)
+        if isinstance(surface.shapes[index], Primitive)
     ]
+    if not any(isinstance(shape, Cone | Cylinder) for *_, shape in solids):
+        return []
+    joined = {row for one in solids for row in _joined_to(one, solids)}
     found = []
     for one, other in itertools.combinations(solids, 2):
-        if one[0] == other[0] or not any(isinstance(x[2], Cone | Cylinder) for x in (one, other)):
+        kinds = type(one[2]), type(other[2])
+        if one[0] == other[0] or Sphere in kinds or not {Cone, Cylinder} & {*kinds}:
             continue
         for (a, row, top), (b, below, under) in ((one, other), (other, one)):
             reported = reported_point(robot, a, top, b) if a > 0 else -1
             if reported >= 0:
-                beside = _beside(surfaces[a], top), _beside(surfaces[b], under)
-                found.append(SolidPair((a, b), (row, below), (top, under), beside, reported))
+                both, seams = (surfaces[a], surfaces[b]), not joined.isdisjoint((row, below))
+                found.append(SolidPair((a, b), (row, below), (top, under), both, seams, reported))
                 break
     return found
 
 
-def _beside(surface: Terrain, solid: Primitive) -> Terrain | None:
-    shapes = [shape for shape in surface.shapes if shape is not solid]
-    return Terrain(shapes) if shapes else None
+def _joined_to(
+    solid: tuple[int, int, Primitive], solids: list[tuple[int, int, Primitive]]
+) -> Iterator[int]:
+    """Rows of a solid and another one of its body that it touches; solids as (body, row, solid)."""
+    body, row, shape = solid
+    geometry, M = shape.collision_geometry(), _transform(shape.placement)
+    for _, beside, other in (each for each in solids if each[0] == body and each[1] > row):
+        result, placed = coal.DistanceResult(), _transform(other.placement)
+        coal.distance(
+            geometry, M, other.collision_geometry(), placed, coal.DistanceRequest(), result
+        )
+        if result.min_distance < _LEDGE:
+            yield from (row, beside)
 
 
 class SolidCalls:
@@ -101,7 +117,7 @@ class SolidCalls:
     ) -> bool:
         """List pairs that overlap deeper than the contacts of their bodies; False: none.
 
-        Where a body slides over a seam, contacts are left out for a step on purpose.
+        Where a body slides over a seam, points are left out for a step on purpose.
 
         Args:
             contacts: contacts of the step.
@@ -110,14 +126,14 @@ class SolidCalls:
             P0: placements at the start of the step, likewise.
         """
         n, found = contacts.n[0], False
+        points = contacts.features[contacts.index[:n], 0] == NONE
         for k in self._near(P):
             overlap = self._distance(k, P)
             if -overlap.min_distance <= BORDER:
                 continue
             of_pair = (np.sort(contacts.bodies[:n]) == np.sort(self._bodies[k])).all(axis=1)
             felt = places.depth[:n][of_pair].max(initial=0.0)
-            seams = any(side is not None for side in self._pairs[k].beside)
-            if seams and places.covered[:n][of_pair].any():
+            if self._pairs[k].seams and (places.covered[:n] & points & of_pair).any():
                 continue
             begin = self._first + SOLID * k
             free = np.flatnonzero(~contacts.listed[begin : begin + SOLID])
@@ -125,6 +141,7 @@ class SolidCalls:
                 found |= self._hold(contacts, k, begin + int(free[0]), overlap, P, P0)
         return found
 
+    @np.errstate(all="ignore")  # placements of a run that explodes
     def _near(self, P: np.ndarray) -> list[int]:
         """Pairs of solids where the ball around each meets the box around the other one."""
         R = P[self._bodies, :3].swapaxes(-1, -2)  # shape (k, 2, 3, 3), as are those of the solids
@@ -163,7 +180,7 @@ class SolidCalls:
             n = np.array(before.normal)
             _, point = _lowest(a, M * one, n)
         level, held = -_lowest(b, other, -n)[0], M.actInv(point)
-        of_a, of_b = self._pairs[k].beside
+        of_a, of_b = self._pairs[k].surfaces
         covered = _is_in(of_a, M.actInv(point - _LEDGE * n))
         if covered or _is_in(of_b, point + (level + _LEDGE - n @ point) * n):
             return False
@@ -172,8 +189,8 @@ class SolidCalls:
         return True
 
 
-def _is_in(shapes: Terrain | None, x: np.ndarray) -> bool:
-    return shapes is not None and bool(shapes.query(x[None]).distance[0] < 0.0)
+def _is_in(shapes: Terrain, x: np.ndarray) -> bool:
+    return bool(shapes.query(x[None]).distance[0] < 0.0)
 
 
 def _transform(M: pin.SE3) -> coal.Transform3s:

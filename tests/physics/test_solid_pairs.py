@@ -11,11 +11,11 @@ import pytest
 
 from nmdp_pin import Command, FrictionCone, Penalty, Simulator, State, Terrain
 from nmdp_pin._dynamics.form import Form
-from nmdp_pin._dynamics.solid_pairs import SolidCalls, SolidPair, _beside, solid_pairs
+from nmdp_pin._dynamics.solid_pairs import SolidCalls, solid_pairs
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.callbacks import callee
 from nmdp_pin._kernels.contacts import SOLID
-from nmdp_pin._kernels.polytopes import BORDER
+from nmdp_pin._kernels.polytopes import BORDER, NONE, RIM
 from nmdp_pin._robot import free_body, load_robot, together, touching
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Sphere
 
@@ -120,6 +120,32 @@ def test_an_overlap_is_held_by_a_point_and_a_plane() -> None:
     np.testing.assert_allclose(scene.contacts.held[scene.first], [0, 0, -0.05], atol=EXACT)
 
 
+def test_points_that_a_seam_covers_are_left_out() -> None:
+    """A rim or corner between two shapes is felt again in the next step; features are no points."""
+    beside, apart, ground = (
+        Cylinder(radius=0.06, length=0.006, position=(0.12, 0.0, 0.0)),
+        Cylinder(radius=0.06, length=0.006, position=(0.122, 0.0, 0.0)),
+        Plane(height=-0.003),
+    )
+    for feature, other, found in (
+        (NONE, beside, False),
+        (RIM, beside, True),
+        (NONE, apart, True),
+        (NONE, ground, True),
+    ):
+        scene = Scene(CONE, COIN, other)
+        scene.contacts.features[0, 0] = feature
+        scene.places.covered[0] = True
+        assert scene.hold((0.01, 0.0, 0.05), ABOVE, 1e-6) is found
+
+
+def test_what_is_far_off_is_left_alone() -> None:
+    """Beyond a million kilometres, where squares overflow, and nowhere at all."""
+    scene = Scene(CONE, COIN)
+    for x in (1e10, 1e200, np.inf, np.nan):
+        assert not scene.hold((x, 0.0, 0.05), ABOVE)
+
+
 def test_what_is_through_comes_back() -> None:
     """A tip that went through a coin feels the face from which it came, not the nearer one."""
     scene, under = Scene(Cylinder(radius=0.002, length=0.02), COIN), (0.0, 0.0, -0.01)
@@ -198,13 +224,6 @@ def test_bodies_feel_each_other() -> None:
     candidates = Form(System(robot, Terrain(Plane()), LAW)).candidates
     assert int(candidates.solid.sum()) == SOLID
     assert sorted({*candidates.bodies[candidates.solid].ravel().tolist()}) == [JOINT, 2 * JOINT]
-
-
-def test_no_other_shapes_are_beside_a_single_one() -> None:
-    """What is beside a solid are the other shapes of its body."""
-    assert _beside(Terrain([COIN]), COIN) is None
-    assert _beside(Terrain([COIN, CONE]), COIN).shapes == (CONE,)
-    assert SolidPair((1, 0), (0, 1), (CONE, COIN), (None, None), 0).reported == 0
 
 
 def test_a_rough_step_holds_what_moves_and_is_repeated_to_the_bit() -> None:
