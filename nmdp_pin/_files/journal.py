@@ -90,16 +90,19 @@ class Journal(AbstractContextManager["Journal"]):
         self.close()
 
     def _write(self, content: bytes, *, sync: bool = True) -> None:
-        """Write all of the bytes or, where an error or a signal interrupts, none."""
+        """Write all of the bytes or, where an error or a signal interrupts, all or none."""
+        rest = memoryview(content)
         try:
             if self._failed is not None:
                 raise self._failed
-            rest = memoryview(content)
             while rest:
                 rest = rest[self._file.write(rest) :]
             if sync:
                 os.fsync(self._file.fileno())
         except BaseException as error:
+            if sync and not rest and not isinstance(error, OSError):  # others may have read it
+                self._end += len(content)
+                raise
             with suppress(OSError):
                 self._file.truncate(self._end)
             if isinstance(error, OSError):

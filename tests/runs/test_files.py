@@ -17,7 +17,7 @@ import pytest
 from nmdp_pin._files import array_cache
 from nmdp_pin._files.array_file import read_npy, read_npz, write_npz
 from nmdp_pin._files.input_file import DEEPEST, from_json, read_input
-from nmdp_pin._files.journal import Journal
+from nmdp_pin._files.journal import Journal, read_chunks
 from nmdp_pin._files.output_file import check_writable, write_whole
 from nmdp_pin._files.sample_table import read_samples
 from nmdp_pin._runs.state_file import load_state
@@ -356,3 +356,25 @@ def test_a_journal_may_be_gone_when_it_is_removed(
             (tmp_path / "a").unlink()
         journal.close(remove=True)
         assert not (tmp_path / "a").exists()
+
+
+def test_a_chunk_that_is_in_the_file_stays_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal that ends the wait for the disk removes nothing; a disk that fails does."""
+    journal, ended = Journal(tmp_path / "a"), KeyboardInterrupt()
+
+    def interrupted(file: int) -> None:
+        raise ended
+
+    monkeypatch.setattr("nmdp_pin._files.journal.os.fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        journal.append(b"one")
+    assert not journal.empty
+    ended = OSError(28, "No space left on device")
+    with pytest.raises(RecordingError, match="No space left"):
+        journal.append(b"two")
+    monkeypatch.undo()
+    journal.append(b"three")
+    journal.close()
+    assert read_chunks(tmp_path / "a", "journal") == [b"one", b"three"]

@@ -428,11 +428,11 @@ def test_rows_reach_the_disk_during_a_long_step(
     monkeypatch.setattr("nmdp_pin._runs.recorder._SYNC", 1e-3)
     again = threading.Semaphore(0)
     monkeypatch.setattr("nmdp_pin._files.journal.os.fsync", lambda file: again.release())
-    threads = threading.active_count()
+    threads = {*threading.enumerate()}  # some may end meanwhile
     recorder = _record_half(tmp_path / "run.npz", 3)
     assert all(again.acquire(timeout=_PATIENCE) for _ in range(10))
     recorder.close()
-    assert threading.active_count() == threads
+    assert {*threading.enumerate()} <= threads
 
 
 def test_a_recorder_that_is_dropped_unlocks_its_journal(tmp_path: Path) -> None:
