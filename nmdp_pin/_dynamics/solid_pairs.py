@@ -11,13 +11,13 @@ import pinocchio as pin
 from nmdp_pin._dynamics.world_points import reported_point
 from nmdp_pin._kernels.contacts import SOLID, Contacts, Places
 from nmdp_pin._kernels.polytopes import BORDER, NONE
+from nmdp_pin._kernels.seams import BESIDE
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Cone, Cylinder, Sphere, Terrain
 from nmdp_pin._terrain.primitives import Primitive
 from nmdp_pin._terrain.shape import LARGEST
 
 _SAME_SIDE = 0.5  # [-] cosine between directions of one side of a solid
-_LEDGE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,10 @@ def _joined_to(
 ) -> Iterator[int]:
     """Rows of a solid and another one of its body that it touches; solids as (body, row, solid)."""
     body, row, shape = solid
-    geometry, M = shape.collision_geometry(), _transform(shape.placement)
+    geometry = shape.collision_geometry()
     for _, beside, other in (each for each in solids if each[0] == body and each[1] > row):
-        result, placed = coal.DistanceResult(), _transform(other.placement)
-        coal.distance(
-            geometry, M, other.collision_geometry(), placed, coal.DistanceRequest(), result
-        )
-        if result.min_distance < _LEDGE:
+        placed = other.collision_geometry(), other.placement
+        if _distance(geometry, shape.placement, *placed).min_distance < BESIDE:
             yield from (row, beside)
 
 
@@ -159,9 +156,7 @@ class SolidCalls:
         a, b = self._geometries[k]
         one, other = self._placements[k]
         M = _relative(P, *self._bodies[k]) * one
-        result = coal.DistanceResult()
-        coal.distance(b, _transform(other), a, _transform(M), coal.DistanceRequest(), result)
-        return result
+        return _distance(b, other, a, M)
 
     def _hold(
         self,
@@ -181,8 +176,8 @@ class SolidCalls:
             _, point = _lowest(a, M * one, n)
         level, held = -_lowest(b, other, -n)[0], M.actInv(point)
         of_a, of_b = self._pairs[k].surfaces
-        covered = _is_in(of_a, M.actInv(point - _LEDGE * n))
-        if covered or _is_in(of_b, point + (level + _LEDGE - n @ point) * n):
+        covered = _is_in(of_a, M.actInv(point - BESIDE * n))
+        if covered or _is_in(of_b, point + (level + BESIDE - n @ point) * n):
             return False
         contacts.listed[c], contacts.held[c] = True, held
         contacts.planes[c] = *n, level
@@ -193,8 +188,14 @@ def _is_in(shapes: Terrain, x: np.ndarray) -> bool:
     return bool(shapes.query(x[None]).distance[0] < 0.0)
 
 
-def _transform(M: pin.SE3) -> coal.Transform3s:
-    return coal.Transform3s(M.rotation, M.translation)
+def _distance(
+    a: coal.CollisionGeometry, A: pin.SE3, b: coal.CollisionGeometry, B: pin.SE3
+) -> coal.DistanceResult:
+    """Distance of a geometry at A to one at B, negative where they overlap, by coal."""
+    places = [coal.Transform3s(M.rotation, M.translation) for M in (A, B)]
+    result = coal.DistanceResult()
+    coal.distance(a, places[0], b, places[1], coal.DistanceRequest(), result)
+    return result
 
 
 def _relative(P: np.ndarray, a: int, b: int) -> pin.SE3:
@@ -206,7 +207,5 @@ def _lowest(
     geometry: coal.CollisionGeometry, M: pin.SE3, n: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """The least n . x of a solid at M [m], and where it is."""
-    result, still = coal.DistanceResult(), coal.Transform3s.Identity()
-    plane = coal.Halfspace(n, 0.0)
-    coal.distance(plane, still, geometry, _transform(M), coal.DistanceRequest(), result)
+    result = _distance(coal.Halfspace(n, 0.0), pin.SE3.Identity(), geometry, M)
     return result.min_distance, np.array(result.getNearestPoint2())

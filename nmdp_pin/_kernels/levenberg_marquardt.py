@@ -37,9 +37,9 @@ from nmdp_pin._kernels.penalty import FRICTIONAL
 from nmdp_pin._kernels.planes import (
     missed_contacts,
     missed_overlaps,
-    place_contacts,
     place_references,
     select_contacts,
+    select_overlaps,
 )
 from nmdp_pin._kernels.position_step import (
     PositionStep,
@@ -149,10 +149,7 @@ def open_step(step: PositionStep) -> bool:
         return False
     candidates, contacts = step.scene.candidates, ref.contacts
     select_contacts(candidates, ref.P0, ref.twists, start.h, contacts)
-    if candidates.solids != 0:
-        places = step.trial.places
-        place_contacts(candidates, contacts, ref.P0, places)
-        missed_overlaps(candidates, contacts, places, ref.P0, ref.P0)
+    select_overlaps(candidates, contacts, step.trial.places, ref.P0, ref.P0)
     _start_again(step)
     return True
 

@@ -116,6 +116,16 @@ def missed_overlaps(
 
 
 @jit
+def select_overlaps(
+    candidates: Candidates, contacts: Contacts, at: Places, P: Array, P0: Array
+) -> None:
+    """List what `missed_overlaps` finds at placements P, at which the contacts are placed first."""
+    if candidates.solids != 0:
+        place_contacts(candidates, contacts, P, at)
+        missed_overlaps(candidates, contacts, at, P, P0)
+
+
+@jit
 def place_references(contacts: Contacts, P: Array) -> None:
     """Write the placements of the contacts' bodies at the reference of a stage."""
     for i in range(contacts.n[0]):

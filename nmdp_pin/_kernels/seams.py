@@ -29,7 +29,7 @@ from nmdp_pin._kernels.vector3 import (
     scaled,
 )
 
-_BESIDE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one
+BESIDE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one
 _ACROSS = 0.7  # [-] cosine of the least angle between a wall and a floor
 _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt beside it
 
@@ -78,7 +78,7 @@ def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) ->
     if own < 0 or candidates.kinds[own, 0] == MESH:
         return False
     n, foot = row_of(at.normal, i), _foot(at, i)
-    beside = ahead(foot, _BESIDE, n)
+    beside = ahead(foot, BESIDE, n)
     for row in range(len(candidates.kinds)):
         other = candidates.owners[row] == contacts.bodies[i, 1] and row != own
         if not other or candidates.kinds[row, 0] == MESH:

@@ -360,7 +360,7 @@ def _bend(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> Non
     row = candidates.rows[c]
     if candidates.kinds[row, 0] == MESH or contacts.rolls[c] or candidates.pairs[c] >= 0:
         return
-    if candidates.solid[c]:
+    if candidates.solid[c]:  # on a plane
         return
     own = np.empty((3, 3))
     p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])

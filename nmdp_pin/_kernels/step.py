@@ -24,11 +24,11 @@ from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.planes import (
     missed_contacts,
     missed_overlaps,
-    place_contacts,
     place_references,
     report_depths,
     report_wrenches,
     select_contacts,
+    select_overlaps,
 )
 from nmdp_pin._kernels.polytopes import RIM
 from nmdp_pin._kernels.record import matrix, record, vector, zero_matrix
@@ -301,9 +301,7 @@ def open_step(system: System, start: Start, memory: Memory) -> None:
     memory.energies[0], memory.energies[1] = energies_of(system, origin)
     candidates, contacts = system.candidates, stage.contacts
     select_contacts(candidates, origin.P, origin.twists, start.h, contacts)
-    if candidates.solids != 0:
-        place_contacts(candidates, contacts, origin.P, origin.places)
-        missed_overlaps(candidates, contacts, origin.places, origin.P, origin.P)
+    select_overlaps(candidates, contacts, origin.places, origin.P, origin.P)
 
 
 @jit

@@ -21,7 +21,7 @@ from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.joints import gains, interval
 from nmdp_pin._kernels.linear import add_product
 from nmdp_pin._kernels.manifold import Manifold, add_rows, difference, difference_derivative
-from nmdp_pin._kernels.planes import missed_contacts, missed_overlaps, place_contacts
+from nmdp_pin._kernels.planes import missed_contacts, select_overlaps
 from nmdp_pin._kernels.record import matrix, vector
 from nmdp_pin._kernels.stage import (
     NEWTON_EULER,
@@ -98,15 +98,8 @@ def settle(
         for s in range(ends.shape[0]):
             kinematics(system, ends[s], memory.scratch)
             missed_contacts(candidates, memory.scratch.P, stage.contacts)
-        if candidates.solids != 0:
-            place_contacts(candidates, stage.contacts, memory.scratch.P, memory.scratch.places)
-            missed_overlaps(
-                candidates,
-                stage.contacts,
-                memory.scratch.places,
-                memory.scratch.P,
-                memory.origin.P,
-            )
+        scratch = memory.scratch
+        select_overlaps(candidates, stage.contacts, scratch.places, scratch.P, memory.origin.P)
         list_weights(system, start, options, memory)
     state_stage(system, scheme, start, i, memory, memory.points[first])
     at.q[:] = ends[i]
