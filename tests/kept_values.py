@@ -166,16 +166,17 @@ def differences(kept: Kept, now: Kept, tolerances: Mapping[str, float]) -> list[
 def main() -> None:
     """Keep the figures of today."""
     kept = {name: of_robot(load_robot(name, visuals=False)) for name in robots()}
-    ROBOTS.write_text(_text(kept), encoding="utf-8")
+    ROBOTS.writetext(text(kept), encoding="utf-8")
     kept = {}
     for run, (name, settings) in runs().items():
         kept[run] = of_run(name, settings)
         for said in differences(kept[run], of_run(name, settings, 1e-11), {"": 1e-6}):
             print(f"{run}: a nudge changes {said}")
-    RUNS.write_text(_text(kept), encoding="utf-8")
+    RUNS.writetext(text(kept), encoding="utf-8")
 
 
-def _text(kept: Mapping[str, Kept]) -> str:
+def text(kept: Mapping[str, Kept]) -> str:
+    """Figures as JSON, a line each."""
     return json.dumps(kept, indent=0).replace(",\n", ", ").replace("[\n", "[").replace("\n]", "]")
 
 

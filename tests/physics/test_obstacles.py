@@ -1,14 +1,12 @@
 """Quadrupeds at walls, on stairs and on rough ground: the runs of `benchmarks/obstacles.py`."""
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from benchmark_modules import benchmark
 
 from nmdp_pin import load_robot
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "obstacles.py"
 PLACES = ("wall", "stairs up", "stairs down", "rough", "fine")
 DEEP = 0.012  # [m] of impacts at 1.4 m/s, and of hulls of meshes beyond those of their points
 AT_END = 0.004  # [m]; the static depth is 1 mm, on all four feet
@@ -17,10 +15,7 @@ AT_END = 0.004  # [m]; the static depth is 1 mm, on all four feet
 @pytest.fixture(scope="module")
 def obstacles() -> ModuleType:
     """The benchmark."""
-    spec = importlib.util.spec_from_file_location("obstacles", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("obstacles")
 
 
 @pytest.mark.parametrize(

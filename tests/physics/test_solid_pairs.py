@@ -1,13 +1,11 @@
 """Solids that overlap deeper than their contacts: found by coal, held, and missed before."""
 
-import importlib.util
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from benchmark_modules import benchmark
 
 from nmdp_pin import Command, FrictionCone, Penalty, Simulator, State, Terrain
 from nmdp_pin._dynamics.form import Form
@@ -19,7 +17,6 @@ from nmdp_pin._kernels.polytopes import BORDER, NONE, RIM
 from nmdp_pin._robot import free_body, load_robot, together, touching
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Sphere
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "falls.py"
 LAW = FrictionCone(stiffness=2e5, power=2)
 EXACT = 1e-7  # [m] of coal's distances
 # Falls of the benchmark that were deep in each other without a contact, or had no step.
@@ -33,13 +30,9 @@ CONE = Cone(radius=0.05, length=0.1, rpy=TIP_DOWN)
 
 
 @pytest.fixture
-def falls(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def falls() -> ModuleType:
     """The benchmark."""
-    spec = importlib.util.spec_from_file_location("falls", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "falls", module)  # where dataclasses look
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("falls")
 
 
 @pytest.mark.parametrize("number", UNREPORTED + WITHOUT_A_STEP)
