@@ -28,6 +28,10 @@ REPEATS = 10
 RUNS = 3  # one after another: the first one finds the caches of the processor cold
 CALLS = 300
 SPACING = 0.005  # of the points of a patch [m]
+COLUMNS = (
+    *("scenario", "contacts that touch", "steps", "times real time", "a step [us]"),
+    *("evaluations a step", "units an evaluation", "the unit [us]"),
+)
 
 
 def least_time(function: Callable[[], Any]) -> float:
@@ -74,7 +78,7 @@ def with_patches(robot: Robot, touching: np.ndarray, n: int) -> Robot:
 
 
 def measure(name: str, overrides: list[str], duration: float, patch: int) -> None:
-    """Whole steps of a run, the same loop that `nmdp-pin run` makes."""
+    """Print the line of a scenario: whole steps, in the same loop that `nmdp-pin run` makes."""
     scenario = Scenario.load(name, overrides=overrides)
     setup = scenario.build(visuals=False)
     simulator, dt = setup.simulator, scenario.integrator.dt
@@ -97,24 +101,28 @@ def measure(name: str, overrides: list[str], duration: float, patch: int) -> Non
         least = min(least, took)
         ratio = min(ratio, took / evaluations / (0.5 * (before + after)))
     steps = len(results)
-    print(f"{name} {' '.join(overrides)}")
-    print(f"  contacts that touch  {np.count_nonzero(results[-1].contact_depths)}")
-    print(f"  steps                {steps} of {1e3 * dt:g} ms, {results[-1].status.value}")
-    print(f"  real time            {1e6 * results[-1].state.t / least:.0f} x")
-    print(f"  a step               {least / steps:.0f} us")
-    print(f"  evaluations a step   {evaluations / steps:.2f}")
-    print(f"  everything           {ratio:.2f} units an evaluation")
-    print(f"  the unit             {unit(setup.robot.model, setup.state.q):.1f} us")
+    cells = (
+        name,
+        f"{np.count_nonzero(results[-1].contact_depths)}",
+        f"{steps} of {1e3 * dt:g} ms, {results[-1].status.value}",
+        f"{1e6 * results[-1].state.t / least:.3g}",
+        f"{least / steps:.0f}",
+        f"{evaluations / steps:.2f}",
+        f"{ratio:.2f}",
+        f"{unit(setup.robot.model, setup.state.q):.1f}",
+    )
+    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
-    """Print the table of each scenario."""
+    """Print a table, a line for each scenario."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenarios", nargs="*", default=["robosimian-jump"])
     parser.add_argument("--set", nargs="*", action="extend", default=[], dest="overrides")
     parser.add_argument("--patch", type=int, default=1, help="points along a side of a patch")
     parser.add_argument("--duration", type=float, default=2.0)
     arguments = parser.parse_args()
+    print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|")
     for name in arguments.scenarios:
         measure(name, arguments.overrides, arguments.duration, arguments.patch)
 

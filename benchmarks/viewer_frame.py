@@ -27,6 +27,7 @@ def main(name: str) -> None:
     speed = rng.normal(size=robot.model.nv)
     force = rng.normal(loc=(0.0, 0.0, 50.0), size=(len(robot.contact_points), 3))
     print(f"{name}: {robot.model.njoints - 1} joints, {len(robot.contact_points)} contact points")
+    print("\n| drawing | median [ms] | 99 % below [ms] |\n|---|---|---|")
     with Viewer(robot, None) as viewer:
         for title, pause in (("a frame that is sent", 1.1 / FRAME_RATE), ("a step between", 0.0)):
             pay = []
@@ -37,7 +38,7 @@ def main(name: str) -> None:
                 viewer.draw(k / 500.0, q, force)
                 pay.append(time.perf_counter() - start)
             median, worst = 1e3 * np.quantile(pay, [0.5, 0.99])
-            print(f"  {title}: {median:.3f} ms, 99 % below {worst:.3f} ms")
+            print(f"| {title} | {median:.3f} | {worst:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,8 @@ _RECOMMENDED = "--preset recommended"
 _KINETIC = "--objective kinetic --order 1 --span wide"
 _JUMP = "benchmarks/trajectories.py robosimian-jump"
 _CHAOS = "--motion robosimian-walk-fast --preset recommended --ms 1 20 50"
+_GO2 = "go2 --duration 0.3 --set integrator.dt=0.01"
+_QP = "robosimian-jump robosimian-walk --qp --duration 3"
 _BATCH = "--size 16 256 --links 5 --csv docs/results/batch.csv"
 
 PARTS = (
@@ -111,6 +113,17 @@ PARTS = (
     _script("terrain", 0.3, "terrain"),
     _script("granular", 0.1, "granular"),
     Part("falls", "benchmarks/falls.py --number 500", 1.0, {"falls": 0}),
+    _script("obstacles", 8.0, "obstacles"),
+    _script("pile", 1.0, "pile"),
+    _script("viewer_frame", 0.5, "viewer-frame"),
+    Part("methods qp", f"benchmarks/methods.py {_QP}", 2.0, {"qp-jump": 0, "qp-walk": 1}),
+    Part("step alone", f"benchmarks/step.py {_GO2}", 0.1, {"step-alone": 0}),
+    Part(
+        "step self-collision",
+        f"benchmarks/step.py {_GO2} robot.self_collision=true",
+        1.0,
+        {"step-self-collision": 0},
+    ),
     *(
         Part(f"trajectories {name}", f"{_JUMP} {words}".strip(), 0.3, {f"jump-{name}": 0})
         for name, words in (
