@@ -146,6 +146,20 @@ def test_a_saturated_servo(method, h, tmp_path):
     assert q[-1, 0] == pytest.approx(0.1, abs=1e-3)
 
 
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_a_servo_that_its_limit_throws_past_the_target(method, tmp_path):
+    """Either limit alone would call for the other one; a torque between them ends the step."""
+    robot = scenes.pendulum(tmp_path, effort=2.0)
+    robot.model.gravity.linear[:] = 0.0
+    near = 0.2 * 0.05**2 * 2.0 / scenes.ABOUT_HINGE
+    command = Command(kp=np.array([1e9]), kd=np.zeros(1), q_target=np.array([near]))
+    sim = simulator(robot, method, order=1)
+    result = sim.step(sim.state(q=np.zeros(1)), command, 0.05)
+    assert (result.status.ok, result.halvings) == (True, 0)
+    assert abs(result.tau[0]) < 1.0
+    assert result.state.q[0] == pytest.approx(near, rel=1e-3)
+
+
 def test_saturated_legs_take_few_iterations():
     """Motors that swing from limit to limit as they are iterated took 66 iterations a step."""
     robot = load_robot("a1", contacts="feet")
