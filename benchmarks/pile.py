@@ -23,6 +23,7 @@ from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._terrain import Box, Capsule, Cylinder, Sphere
 
 STIFFNESS, DENSITY, FRICTION = 1e6, 500.0, 0.5  # [N/m^2], [kg/m^3], [-]
+REPEATS = 3  # of which the least time counts
 STEPS = {"nmdp-pin": (0.005, 0.01), "MuJoCo": (0.002, 0.005)}  # [s]
 HALF, SPACING = 0.22, 0.13  # half the bin, between parts at the start [m]
 KINDS = {Box: "box", Sphere: "sphere", Capsule: "capsule", Cylinder: "cylinder"}
@@ -139,12 +140,15 @@ def main() -> None:
     print("|---|---|---|---|")
     for name, steps in STEPS.items():
         for h in steps:
-            if name == "MuJoCo":
-                spent, poses = theirs(shapes, h, options.time)
-            else:
-                spent, poses, mass = ours(shapes, h, options.time)
+            least = float("inf")
+            for _ in range(REPEATS):
+                if name == "MuJoCo":
+                    spent, poses = theirs(shapes, h, options.time)
+                else:
+                    spent, poses, mass = ours(shapes, h, options.time)
+                least = min(least, spent)
             deep = 1e3 * overlap(shapes, poses)
-            print(f"| {name} | {1e3 * h:g} | {spent / options.time:.3g} | {deep:.2f} |", flush=True)
+            print(f"| {name} | {1e3 * h:g} | {least / options.time:.3g} | {deep:.2f} |", flush=True)
     static = np.sqrt(mass / options.parts * 9.81 / STIFFNESS)
     print(f"\na part of mean mass rests {1e3 * static:.2f} mm deep on one contact")
 
