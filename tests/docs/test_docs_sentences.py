@@ -442,14 +442,58 @@ def physics() -> list[str]:
     ]
 
 
-def falls() -> list[str]:
-    """Of shapes that fall on each other."""
+def contacts() -> list[str]:
+    """Of shapes that fall on each other, piles, obstacles, and links that touch."""
     number, deep, failed, _ = line("falls", "all")
     assert line("falls", "cones and coins")[1:3] == [deep, failed]
+    found = rows("obstacles")
+    assert {(row["runs"], row["failed"]) for row in found} == {("48", "0")}
+    second, overlap = "CPU time a simulated second [s]", "deepest overlap [mm]"
+    ours, theirs = rows("pile", simulator="nmdp-pin"), rows("pile", simulator="MuJoCo")
+    (fine,) = (row for row in ours if row["step [ms]"] == "5")
+    (other,) = (row for row in theirs if row["step [ms]"] == "5")
+    deepest = [max(value(row, overlap) for row in some) for some in (ours, theirs)]
+    ratio = round(value(fine, second) / value(other, second), -1)
+    took = [
+        1e-3 * value(rows(f"step-{name}")[0], "a step [us]") for name in ("self-collision", "alone")
+    ]
     return [
         f"Of {number:.0f} random falls of one shape on another {WORDS[int(deep)]} goes in by more "
-        f"than 3 mm that no contact reports; {WORDS[int(failed)]}, of a cone, has a step that fails"
+        f"than 3 mm that no contact reports; {WORDS[int(failed)]}, of a cone, has a step that "
+        "fails",
+        f"lie up to {max(value(row, overlap) for row in found):.1f} mm deep in impacts",
+        f"a pile of 30 parts takes {value(fine, second):.1f} s of CPU time with steps of 5 ms, "
+        f"{ratio:.0f} times as long as MuJoCo",
+        f"parts overlap by up to {deepest[0]:.1f} mm,",
+        f"MuJoCo's by {deepest[1]:.1f} mm",
+        f"takes {took[0]:.1f} ms a step of 10 ms with it and {took[1]:.2f} ms without",
     ]
+
+
+def viewer() -> list[str]:
+    """Of frames."""
+    sent, between = (
+        line("viewer-frame", f"a {name}")[0] for name in ("frame that is sent", "step between")
+    )
+    return [
+        f"A frame of Robosimian takes {sent:.1f} ms, a step between two frames {between:.3f} ms"
+    ]
+
+
+def choices() -> list[str]:
+    """Of solvers of quadratic programs."""
+
+    def less(name: str) -> list[float]:
+        """Parts of the time that DAQP saves [%]."""
+        times: dict[str, dict[tuple[str, ...], float]] = {"proxqp": {}, "daqp": {}}
+        for row in rows(f"qp-{name}"):
+            key = row["method"], row["objective"], row["order"]
+            times[row["QP"]][key] = value(row, "ms")
+        return [100.0 * (1.0 - times["daqp"][key] / ms) for key, ms in times["proxqp"].items()]
+
+    shares = less("jump") + less("walk")
+    most, least = round(max(shares), -1), round(min(shares), -1)
+    return [f"with which steps take {most:.0f} % less to {-least:.0f} % more time"]
 
 
 def reliability() -> list[str]:
@@ -504,10 +548,12 @@ PAGES: dict[str, Callable[[], list[str]]] = {
     "granular.md": granular,
     "reinforcement_learning.md": learning,
     "accuracy.md": accuracy,
-    "contacts_between_bodies.md": falls,
+    "choices.md": choices,
+    "contacts_between_bodies.md": contacts,
     "derivatives.md": derivatives,
     "physics.md": physics,
     "reliability.md": reliability,
+    "viewer.md": viewer,
     "../README.md": readme,
 }
 
