@@ -7,6 +7,7 @@ import derivative_scenes as scenes
 import numpy as np
 import pytest
 
+from nmdp_pin._papers.pgm_stages import PgmStages
 from nmdp_pin.derivatives import StepDifferentiator
 
 RELATIVE = 2e-6  # error; steps are solved to 1e-13, so their differences are good to 1e-6
@@ -87,11 +88,19 @@ def test_a_foot_that_creeps():
             assert found.dx_dx[16, 2] == pytest.approx(slope[16], rel=1e-3)
 
 
-def test_where_the_last_digits_cannot_be_had():
-    """PGM in a long valley of its objective: the derivatives say so."""
+def test_where_the_last_digits_cannot_be_had(monkeypatch):
+    """PGM in a long valley of its objective: the derivatives say so, and ask what it resolves."""
+    asked, resolution = [], PgmStages.resolution
+    spy = lambda self, rate: asked.append(rate) or resolution(self, rate)  # noqa: E731
+    monkeypatch.setattr(PgmStages, "resolution", spy)
     sim = robots.simulator("hopper", "ne-nmdp", "planar", objective="end_effector", order=1)
     x = robots.near(sim, 3, 1e-3)
     u = np.random.default_rng(3).uniform(-5.0, 5.0, 3)
     found = StepDifferentiator(sim)(sim.vector.unpack(x), u, H)
     assert found.status.ok
     assert not found.settled
+    assert asked
+    asked.clear()
+    sim = robots.simulator("hopper", "ne-nmdp", "planar", objective="kinetic", order=1)
+    settled = StepDifferentiator(sim)(sim.vector.unpack(robots.near(sim, 3, 1e-3)), u, H)
+    assert (settled.settled, asked) == (True, [])
