@@ -166,13 +166,13 @@ def differences(kept: Kept, now: Kept, tolerances: Mapping[str, float]) -> list[
 def main() -> None:
     """Keep the figures of today."""
     kept = {name: of_robot(load_robot(name, visuals=False)) for name in robots()}
-    ROBOTS.writetext(text(kept), encoding="utf-8")
+    ROBOTS.write_text(text(kept), encoding="utf-8")
     kept = {}
     for run, (name, settings) in runs().items():
         kept[run] = of_run(name, settings)
         for said in differences(kept[run], of_run(name, settings, 1e-11), {"": 1e-6}):
             print(f"{run}: a nudge changes {said}")
-    RUNS.writetext(text(kept), encoding="utf-8")
+    RUNS.write_text(text(kept), encoding="utf-8")
 
 
 def text(kept: Mapping[str, Kept]) -> str:
