@@ -11,6 +11,7 @@ went in unreported, a force across more than 1 mm came from a contact that is no
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,6 +92,12 @@ def distance(below: Solid, top: Solid, q: np.ndarray) -> float:
     return float(coal.distance(geometries[0], one, geometries[1], other, request, result))
 
 
+def come_near(below: Sequence[Solid], top: Solid, q: np.ndarray, gap: float) -> None:
+    """Move a shape at q, which is written, along z until it is so far from the nearest one [m]."""
+    for _ in range(60):
+        q[2] -= 0.7 * (min(distance(shape, top, q) for shape in below) - gap)
+
+
 def fall(number: int, kinds: tuple[str, ...]) -> Fall:
     """Make the fall of a number."""
     rng = np.random.default_rng([7, number])
@@ -99,8 +106,7 @@ def fall(number: int, kinds: tuple[str, ...]) -> Fall:
     below, top = solid(rng, names[0], rpy=pose(rng)), solid(rng, names[1])
     turned = pin.Quaternion(pin.rpy.rpyToMatrix(*pose(rng))).coeffs()
     q = np.array([*rng.uniform(-ASIDE, ASIDE, 2), 0.5, *turned])
-    for _ in range(60):
-        q[2] -= 0.7 * (distance(below, top, q) - ABOVE)
+    come_near([below], top, q, ABOVE)
     found = Fall(number, (names[1], names[0]), f"{1e3 * h:g} ms, order {order}")
     simulator = Simulator(free_body("body", top, mass=MASS), Terrain(below), LAW, order=order)
     state = State(0.0, q, np.zeros(6))

@@ -1,4 +1,4 @@
-"""Steps of pairs of shapes by all methods, kept so that a change of one is noticed.
+"""Steps of pairs of shapes by seven methods, kept so that a change of one is noticed.
 
     python tests/kept_steps.py       # writes tests/data/kept_steps.json anew
 
@@ -15,13 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import coal
 import numpy as np
 import pinocchio as pin
 from benchmark_modules import benchmark
 from kept_values import Kept, differences, figures, text
 
-from nmdp_pin import DryFriction, FrictionCone, Penalty, Simulator, State, Terrain, step_derivatives
+from nmdp_pin import DryFriction, Penalty, Simulator, State, Terrain, step_derivatives
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import HeightField, Mesh, Plane
@@ -56,21 +55,6 @@ def world(rng: np.random.Generator, kind: str) -> tuple[list[Solid], Solid | Non
     return ([shape], None) if kind == "fixed" else ([Plane(height=-1.0)], shape)
 
 
-def apart(below: list[Solid], top: Solid, q: np.ndarray) -> float:
-    """Least distance of a shape at q from others [m]."""
-    there = pin.XYZQUATToSE3(q)
-    distances = []
-    for shape in below:
-        one, other = (
-            coal.Transform3s(M.rotation.copy(), M.translation.copy())
-            for M in (shape.placement, there)
-        )
-        geometries = shape.collision_geometry(), top.collision_geometry()
-        request, result = coal.DistanceRequest(), coal.DistanceResult()
-        distances.append(coal.distance(geometries[0], one, geometries[1], other, request, result))
-    return float(min(distances))
-
-
 def scene(number: int) -> tuple[Simulator, State, float]:
     """Simulator, start and step size [s] of a number."""
     falls, rng = benchmark("falls"), np.random.default_rng([11, number])
@@ -79,8 +63,7 @@ def scene(number: int) -> tuple[Simulator, State, float]:
     top = falls.solid(rng, str(rng.choice(falls.KINDS)))
     turned = pin.Quaternion(pin.rpy.rpyToMatrix(*falls.pose(rng))).coeffs()
     q = np.array([*rng.uniform(-falls.ASIDE, falls.ASIDE, 2), 0.5, *turned])
-    for _ in range(60):
-        q[2] -= 0.7 * (apart(fixed if moving is None else [moving], top, q) - ABOVE)
+    falls.come_near(fixed if moving is None else [moving], top, q, ABOVE)
     v = np.array([*rng.normal(0.0, 0.2, 3), *rng.normal(0.0, 3.0, 3)])
     v[:3] += pin.Quaternion(turned).matrix().T @ (0.0, 0.0, -FALL)
     robot = free_body("top", top, mass=falls.MASS)
@@ -89,7 +72,7 @@ def scene(number: int) -> tuple[Simulator, State, float]:
         robot = touching(together(robot, [below]), [("top", "below")])
         at = pin.SE3ToXYZQUAT(pin.SE3.Identity())
         q, v = np.concatenate([q, at]), np.concatenate([v, rng.normal(0.0, 0.1, 6)])
-    law: Any = LAWS.get(method, FrictionCone(stiffness=2e5, power=2))
+    law: Any = LAWS.get(method, falls.LAW)
     options: dict[str, Any] = {}
     if method.endswith("nmdp"):
         options = {"vi_newton": TIGHT}
