@@ -43,7 +43,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     "noisy_targets": ([], {}),
     "obstacles": (["--robots", "solo12", "--places", "wall", "--starts", "1"], {"DURATION": 0.02}),
     "physics": (["sliding"], {"METHODS": ("ne-nmdp dissipation",)}),
-    "pile": (["--parts", "2", "--time", "0.01"], {}),
+    "pile": (["--parts", "2", "--time", "0.01"], {"REPEATS": 1}),
     "planar_sliding": (
         [],
         {"REFINEMENTS": (0,), "STEPS": (0.2,), "PUSHES": (("ne-nmdp", "dissipation", 0),)},

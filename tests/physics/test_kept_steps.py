@@ -1,4 +1,4 @@
-"""Steps of pairs of shapes: by every method as they were."""
+"""Steps of pairs of shapes by seven methods: as they were."""
 
 import pytest
 from kept_steps import NUMBER, kept_steps, of_step
