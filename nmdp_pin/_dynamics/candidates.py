@@ -31,6 +31,7 @@ from nmdp_pin._terrain.shape import Solid, box_around
 from nmdp_pin._terrain.triangles import joined
 
 _SAME = 1e-6  # [m] between a disc and the end of a cylinder that it is
+_UNBOUNDED = np.array([[0.0] * 3, [np.inf] * 3])  # a box
 
 
 def n_pairs_of(candidates: Candidates) -> int:
@@ -117,7 +118,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         triangles=joined([surface.arrays.triangles for surface in surfaces.values()]),
         owners=np.array(owners, np.int64),
         blocks=blocks,
-        spheres=_spheres(blocks, bodies, local, sizes, of_polytopes, surfaces),
+        balls=_balls(blocks, local, sizes),
+        boxes=_boxes(blocks, bodies, of_polytopes, surfaces),
         polytopes=polytopes,
         pairs=of_polytopes,
         plain=plain,
@@ -214,46 +216,51 @@ def _blocks(bodies: np.ndarray, end: int) -> np.ndarray:
     return np.array([*first, *polytopes, end], np.int64)
 
 
-def _spheres(
+def _balls(blocks: np.ndarray, local: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Balls around the points of blocks, shape (g, 4).
+
+    Args:
+        blocks: where they begin, shape (g + 1,).
+        local: centres of the candidates [m], shape (k, 3).
+        sizes: how far their spheres reach from the centres [m], shape (k,).
+    """
+    found = np.zeros((len(blocks) - 1, 4))
+    for g, (begin, end) in enumerate(itertools.pairwise(blocks.tolist())):
+        centre = local[begin:end].mean(axis=0)
+        gaps = np.linalg.norm(local[begin:end] - centre, axis=1) + sizes[begin:end]
+        found[g] = *centre, gaps.max()
+    return found
+
+
+def _boxes(
     blocks: np.ndarray,
     bodies: np.ndarray,
-    local: np.ndarray,
-    sizes: np.ndarray,
     polytopes: np.ndarray,
     surfaces: Mapping[int, Terrain],
 ) -> np.ndarray:
-    """Spheres around the points of blocks and around their shapes, inf of polytopes, (g, 2, 4).
+    """Boxes around the shapes of blocks, without bounds for polytopes, shape (g, 2, 3).
 
     Args:
         blocks: where they begin, shape (g + 1,).
         bodies: bodies of the candidates, shape (k, 2).
-        local: their centres [m], shape (k, 3).
-        sizes: how far their spheres reach from the centres [m], shape (k,).
         polytopes: pairs of polytopes of the candidates, -1: none, shape (k,).
         surfaces: surfaces by body.
     """
-    found = np.full((len(blocks) - 1, 2, 4), np.inf)
-    around: dict[int, np.ndarray] = {}
-    for g, (begin, end) in enumerate(itertools.pairwise(blocks.tolist())):
-        if polytopes[begin] >= 0:
-            continue
-        centre = local[begin:end].mean(axis=0)
-        gaps = np.linalg.norm(local[begin:end] - centre, axis=1) + sizes[begin:end]
-        found[g, 0] = *centre, gaps.max()
-        body = int(bodies[begin, 1])
-        if body not in around:
-            around[body] = _sphere_around(surfaces[body])
-        found[g, 1] = around[body]
+    around = {body: _box_around(surface) for body, surface in surfaces.items()}
+    found = np.tile(_UNBOUNDED, (len(blocks) - 1, 1, 1))
+    for g, begin in enumerate(blocks[:-1].tolist()):
+        if polytopes[begin] < 0:
+            found[g] = around[int(bodies[begin, 1])]
     return found
 
 
-def _sphere_around(surface: Terrain) -> np.ndarray:
-    """A sphere around shapes, with an infinite radius where there are planes, shape (4,)."""
+def _box_around(surface: Terrain) -> np.ndarray:
+    """Centre and half lengths of a box around shapes, inf where there are planes, shape (2, 3)."""
     if any(isinstance(shape, Plane) for shape in surface.shapes):
-        return np.array([0.0, 0.0, 0.0, np.inf])
+        return _UNBOUNDED
     boxes = [box_around(shape.collision_geometry(), shape.placement) for shape in surface.shapes]
     low, high = np.min([a for a, _ in boxes], axis=0), np.max([b for _, b in boxes], axis=0)
-    return np.array([*(0.5 * (low + high)), 0.5 * np.linalg.norm(high - low)])
+    return np.array([0.5 * (low + high), 0.5 * (high - low)])
 
 
 def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:

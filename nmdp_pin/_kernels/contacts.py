@@ -80,8 +80,10 @@ class Candidates:
         triangles: meshes, in the frames of their bodies.
         owners: bodies of the shapes, shape (s,).
         blocks: first candidates of blocks with the same bodies, and the end, shape (g + 1,).
-        spheres: spheres around the points of a block, and around the shapes, in the frames of their
-            bodies: centre and radius [m], shape (g, 2, 4).
+        balls: balls around the points of blocks, in the frames of their bodies: centre and radius
+            [m], shape (g, 4).
+        boxes: boxes around the shapes of blocks, in the frames of their bodies: centre and half
+            lengths, inf where there are planes or polytopes [m], shape (g, 2, 3).
         polytopes: polytopes, in the frames of their bodies.
         pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
         plain: whether candidates are pairs of a sphere and a plane, shape (k,).
@@ -112,7 +114,8 @@ class Candidates:
     triangles: Triangles
     owners: Array
     blocks: Array
-    spheres: Array
+    balls: Array
+    boxes: Array
     polytopes: Polytopes
     pairs: Array
     plain: Array

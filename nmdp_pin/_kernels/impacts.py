@@ -16,7 +16,7 @@ from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.joints import Joints, stop
 from nmdp_pin._kernels.linear import clear_vector
 from nmdp_pin._kernels.record import matrix
-from nmdp_pin._kernels.stage import Point, Stage, System
+from nmdp_pin._kernels.stage import Point, Stage, System, count_rows
 from nmdp_pin._kernels.tree import placement_rate
 from nmdp_pin._kernels.vector3 import dot
 
@@ -52,8 +52,7 @@ def ends_of(system: System, stage: Stage, at: Point, rate: float) -> Ends:
 
     Under the principle a sliding contact may rise by mu |u_t| under load.
     """
-    n, joints = stage.contacts.n[0], system.joints
-    rows = n + joints.dofs.size
+    n, joints, rows = stage.contacts.n[0], system.joints, count_rows(system, stage)
     result = Ends(
         np.empty(rows, np.bool_),
         np.empty(rows, np.bool_),
@@ -137,8 +136,7 @@ def judge(
     Returns:
         Outcome: 0, REBOUNDED or SANK; and whether there are suspects.
     """
-    n, joints = stage.contacts.n[0], system.joints
-    rows = n + joints.dofs.size
+    n, joints, rows = stage.contacts.n[0], system.joints, count_rows(system, stage)
     touching = np.zeros(rows, np.bool_)
     for x in range(first.n_active[0]):
         touching[first.active[x]] = True
@@ -177,7 +175,7 @@ def judge(
 def confirm(system: System, stage: Stage, at: Point, velocities: Array, suspects: Array) -> bool:
     """Whether the suspects also leave or slide back in a step of first order that ends there."""
     end = ends_of(system, stage, at, stage.rate)
-    for i in range(stage.contacts.n[0] + system.joints.dofs.size):
+    for i in range(count_rows(system, stage)):
         if suspects[i] and not (end.thrown[i] or slides_back(end.slip[i], velocities[i])):
             return False
     return True

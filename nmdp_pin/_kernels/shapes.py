@@ -70,16 +70,31 @@ def select_shapes(
     candidates: Candidates, contacts: Contacts, P: Array, twists: Array, h: float
 ) -> None:
     """Note which candidates with other shapes may touch in a time h; see `select_contacts`."""
+    for block in range(len(candidates.blocks) - 1):
+        begin, end = candidates.blocks[block], candidates.blocks[block + 1]
+        if not _are_apart(candidates, block, P, twists, h, reach_of(candidates, begin)):
+            _select_block(candidates, contacts, begin, end, P, twists, h)
+            continue
+        for k in range(begin, end):
+            contacts.listed[k], contacts.faces[k] = False, -1
+
+
+@jit
+def _select_block(
+    candidates: Candidates,
+    contacts: Contacts,
+    begin: int,
+    stop: int,
+    P: Array,
+    twists: Array,
+    h: float,
+) -> None:
+    """Note which candidates of a block may touch; see `select_shapes`."""
     M, c, v, x = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
-    end = block = 0
-    for k in range(len(candidates.rows)):
-        a, b, row = candidates.bodies[k, 0], candidates.bodies[k, 1], candidates.rows[k]
-        if k == candidates.blocks[block]:
-            block += 1
-            if _are_apart(candidates, block - 1, P, twists, h, reach_of(candidates, k)):
-                end = candidates.blocks[block]
-                for i in range(k, end):
-                    contacts.listed[i], contacts.faces[i] = False, -1
+    a, b, end = candidates.bodies[begin, 0], candidates.bodies[begin, 1], begin
+    relative_placement(P, a, b, M)  # only blocks of polytopes are of several bodies
+    for k in range(begin, stop):
+        row = candidates.rows[k]
         if candidates.solid[k]:
             contacts.listed[k] = False
         if k < end or candidates.plain[k] or candidates.solid[k]:
@@ -88,7 +103,6 @@ def select_shapes(
             end = k + FLAT
             select_features(candidates, P, twists, h, contacts, k)
             continue
-        relative_placement(P, a, b, M)
         place(M, candidates.local[k], c)
         relative_velocity(P, twists, a, b, c, v, x)
         here = (c[0], c[1], c[2])
@@ -122,21 +136,22 @@ def select_shapes(
 def _are_apart(
     candidates: Candidates, block: int, P: Array, twists: Array, h: float, reach: float
 ) -> bool:
-    """Whether no point of a block comes within a distance of a shape in a time h."""
+    """Whether the ball of a block keeps away from its box by a distance for a time h."""
     k, M, c = candidates.blocks[block], np.empty((4, 3)), np.empty(3)
     a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
-    points, shapes = candidates.spheres[block, 0], candidates.spheres[block, 1]
-    if not shapes[3] < math.inf:
+    ball, box, square = candidates.balls[block], candidates.boxes[block], 0.0
+    if not box[1, 0] < math.inf:
         return False
     v, x = np.empty(3), np.empty(3)
     relative_placement(P, a, b, M)
-    place(M, points[:3], c)
+    place(M, ball[:3], c)
     relative_velocity(P, twists, a, b, c, v, x)
     for j in range(3):
         x[j] = twists[a, 3 + j] - twists[b, 3 + j]
-        c[j] -= shapes[j]
-    travel = h * (length((v[0], v[1], v[2])) + points[3] * length((x[0], x[1], x[2])))
-    return length((c[0], c[1], c[2])) > reach + travel + points[3] + shapes[3]
+        beyond = max(abs(c[j] - box[0, j]) - box[1, j], 0.0)
+        square += beyond * beyond
+    travel = h * (length((v[0], v[1], v[2])) + ball[3] * length((x[0], x[1], x[2])))
+    return math.sqrt(square) > reach + travel + ball[3]
 
 
 @jit
@@ -232,14 +247,21 @@ def _add_minima(
 @jit
 def missed_shapes(candidates: Candidates, contacts: Contacts, P: Array) -> bool:
     """Note candidates with other shapes that touch at placements P; see `missed_contacts`."""
-    M, c, missed, end, block = np.empty((4, 3)), np.empty(3), False, 0, 0
-    still = np.zeros((len(P), 6))
-    for k in range(len(candidates.rows)):
+    missed, still = False, np.zeros((len(P), 6))
+    for block in range(len(candidates.blocks) - 1):
+        if not _are_apart(candidates, block, P, still, 0.0, 0.0):
+            begin, end = candidates.blocks[block], candidates.blocks[block + 1]
+            missed |= _is_missed(candidates, contacts, begin, end, P)
+    return missed
+
+
+@jit
+def _is_missed(candidates: Candidates, contacts: Contacts, begin: int, stop: int, P: Array) -> bool:
+    """Note candidates of a block that touch at placements P; see `missed_shapes`."""
+    M, c, missed, end = np.empty((4, 3)), np.empty(3), False, begin
+    relative_placement(P, candidates.bodies[begin, 0], candidates.bodies[begin, 1], M)
+    for k in range(begin, stop):
         row = candidates.rows[k]
-        if k == candidates.blocks[block]:
-            block += 1
-            if _are_apart(candidates, block - 1, P, still, 0.0, 0.0):
-                end = candidates.blocks[block]
         if candidates.plain[k] or candidates.solid[k]:
             continue
         if candidates.pairs[k] >= 0:
@@ -253,7 +275,6 @@ def missed_shapes(candidates: Candidates, contacts: Contacts, P: Array) -> bool:
         mesh = candidates.kinds[row, 0] == MESH and not rim
         if k < end or (contacts.listed[k] and not mesh):
             continue
-        relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
         if rim:
             if aim(candidates, contacts, k, M, False) < candidates.radii[k]:
                 contacts.listed[k] = missed = True

@@ -32,7 +32,7 @@ from nmdp_pin._kernels.contact_motion import (
 )
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.friction_cone import Cone, cone_derivative, cone_vertices
-from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.jit import Array, inlined, jit
 from nmdp_pin._kernels.joints import (
     LEAST_SHARE,
     Joints,
@@ -482,6 +482,12 @@ def _subtract_joints(system: System, stage: Stage, at: Point) -> None:
         at.sums[GAP] += gap
         at.sums[SLIP] = max(at.sums[SLIP], gap / force_of(at, i))
     at.n_active[0] = k
+
+
+@inlined
+def count_rows(system: System, stage: Stage) -> int:
+    """Number of the contacts, and of the bounds and dry friction of joints after them."""
+    return stage.contacts.n[0] + system.joints.dofs.size
 
 
 @jit

@@ -42,6 +42,7 @@ from nmdp_pin._kernels.stage import (
     Point,
     Stage,
     System,
+    count_rows,
     kinematics,
     press,
     saturate_at,
@@ -605,16 +606,16 @@ def make_stages(
             first = last
         if outcome != CONVERGED:
             break
-        carry(memory, memory.points[last])
+        carry(system, memory, memory.points[last])
     return outcome, first, last
 
 
 @jit
-def carry(memory: Memory, at: Point) -> None:
+def carry(system: System, memory: Memory, at: Point) -> None:
     """Prepare the next stage: its initial weights, full forces for contacts that are apart."""
     stage, n = memory.stage, memory.stage.contacts.n[0]
     m, k = at.w.shape[1], 0
-    for i in range(at.w.shape[0]):
+    for i in range(count_rows(system, stage)):
         acts = k < at.n_active[0] and at.active[k] == i
         k += acts
         for e in range(m):
@@ -748,7 +749,7 @@ def _close_step(
     at, contacts, stages = memory.points[last], memory.stage.contacts, scheme.a.shape[0]
     n, k = contacts.n[0], 0
     copy_vector(at.q, end.q)
-    carry(memory, at)
+    carry(system, memory, at)
     for l in range(at.v.size):
         end.v[l], end.a[l] = at.v[l], memory.ahead[l]
         end.tau[l] = at.tau[l] - memory.stage.torque.external[l]

@@ -32,6 +32,7 @@ from nmdp_pin._kernels.stage import (
     Stage,
     System,
     clear_slopes,
+    count_rows,
     evaluate,
     kinematics,
     linearise,
@@ -101,9 +102,10 @@ def settle(
         scratch = memory.scratch
         select_overlaps(candidates, stage.contacts, scratch.places, scratch.P, memory.origin.P)
         list_weights(system, start, options, memory)
+    rows = count_rows(system, stage)
     state_stage(system, scheme, start, i, memory, memory.points[first])
     at.q[:] = ends[i]
-    at.w[:] = memory.w
+    at.w[:rows] = memory.w[:rows]
     saturate_at(system, stage, at)
     tolerances = Tolerances(
         attainable(system, stage, _TIGHT),
@@ -136,7 +138,7 @@ def settle(
         slip = at.sums[SLIP]
     elif not settled:
         at.q[:] = ends[i]
-        at.w[:] = memory.w
+        at.w[:rows] = memory.w[:rows]
         clear_slopes(at)
     if options.minimiser or not settled:  # else it is the last point that was evaluated
         evaluate(system, stage, at, True)

@@ -7,7 +7,7 @@ from nmdp_pin._kernels.implicit_function import Face
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.joints import stop
 from nmdp_pin._kernels.planes import place_contacts
-from nmdp_pin._kernels.stage import Point, System
+from nmdp_pin._kernels.stage import Point, System, count_rows
 from nmdp_pin._kernels.step import Memory, Start
 from nmdp_pin._kernels.touched_surface import is_swept
 from nmdp_pin._kernels.vector3 import dot
@@ -87,7 +87,7 @@ def find_landings(
     n, number, places = contacts.n[0], 0, memory.origin.places
     place_contacts(system.candidates, contacts, memory.origin.P, places)
     ends = ends_of(system, memory.stage, end, memory.stage.rate)
-    for i in range(n + joints.dofs.size):
+    for i in range(count_rows(system, memory.stage)):
         if i < n:
             before, after = places.depth[i], end.places.depth[i]
             stays = not (ends.sliding[i] or ends.unloaded[i])

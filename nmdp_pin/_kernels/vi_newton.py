@@ -36,6 +36,7 @@ from nmdp_pin._kernels.stage import (
     Stage,
     System,
     clear_slopes,
+    count_rows,
     evaluate,
     force_of,
     learn_slopes,
@@ -202,7 +203,7 @@ def newton_step(
         linear: derivatives there.
         proximal: proximal term, relative to the curvature of each contact.
         slip: bound on the motion that other forces could still prevent [m].
-        w1: output, as the weights of the point.
+        w1: output, weights of the contacts and joints, shape (n, m).
         dq: output, shape (nv,).
 
     Returns:
@@ -211,7 +212,7 @@ def newton_step(
     k, m, rows = at.n_active[0], at.w.shape[1], at.V.shape[1]
     first, forces, felt = blocks_of(at, m), rows_of(at), np.empty(k, np.int64)
     unit, enough, V, motion = vector(k), vector(k), np.empty((k, rows, m)), matrix(k, rows)
-    copy_matrix(at.w, w1)
+    copy_matrix(at.w[: len(w1)], w1)
     for x in range(k):
         for a in range(rows):
             motion[x, a] = at.motion[at.active[x], a]
@@ -338,7 +339,8 @@ def solve_stage(
     Returns:
         Outcome, and whether the last point that was accepted is `there` instead of `here`.
     """
-    w1, dq, derived = np.empty(here.w.shape), np.empty(here.v.size), True
+    w1 = np.empty((count_rows(system, stage), here.w.shape[1]))
+    dq, derived = np.empty(here.v.size), True
     evaluate(system, stage, here, derived)
     clear_slopes(here)
     evaluations, iterations, swapped, work, kept = 1, 0, False, 0, False

@@ -1,4 +1,4 @@
-"""Shares of contact points in forces, spheres around blocks, and smoothed complementarity."""
+"""Shares of contact points in forces, bounds of blocks, and smoothed complementarity."""
 
 from types import SimpleNamespace
 
@@ -40,14 +40,15 @@ def test_shares_are_the_smallest_with_the_force_and_its_moment(name):
 
 
 @pytest.mark.parametrize("touched", [0, 2])
-def test_blocks_are_apart_beyond_their_spheres(touched):
-    """By the distance of the spheres, how far both move and turn in the time, and a reach."""
+def test_blocks_are_apart_beyond_their_boxes(touched):
+    """By the distance of ball and box, how far both move and turn in the time, and a reach."""
     rng = np.random.default_rng(0)
     placements = [pin.SE3.Identity(), pin.SE3(pin.exp3(rng.normal(size=3)), rng.normal(size=3))]
     placements.append(pin.SE3(pin.exp3(rng.normal(size=3)), rng.normal(size=3)))
-    spheres = np.array([[[0.0, 0.0, 0.0, 0.3], [0.2, 0.1, -0.4, 0.5]]])
+    balls, half = np.array([[0.0, 0.0, 0.0, 0.3]]), np.array([0.5, 0.2, 0.7])
+    boxes = np.array([[np.zeros(3), half]])
     candidates = SimpleNamespace(
-        blocks=np.array([0, 1]), bodies=np.array([[1, touched]]), spheres=spheres
+        blocks=np.array([0, 1]), bodies=np.array([[1, touched]]), balls=balls, boxes=boxes
     )
     P, twists = np.array([array_of(M) for M in placements]), np.zeros((3, 6))
     twists[1:] = rng.standard_normal((2, 6))
@@ -58,12 +59,17 @@ def test_blocks_are_apart_beyond_their_spheres(touched):
     velocity = [w[:3] + np.cross(w[3:], point) for w in (twists[1], twists[touched])]
     moved = np.linalg.norm(velocity[0] - velocity[1])
     moved += 0.3 * np.linalg.norm(twists[1, 3:] - twists[touched, 3:])
-    bound = reach + h * moved + 0.3 + 0.5
-    away = np.array([0.48, 0.6, -0.64])
-    for gap, apart in ((bound - EDGE, False), (bound + EDGE, True)):
-        spheres[0, 1, :3] = relative.translation + gap * away
-        assert interpreted(_are_apart)(candidates, 0, P, twists, h, reach) == apart
-    spheres[0, 1, 3] = np.inf
+    bound = reach + h * moved + 0.3
+    # off a corner, an edge and a face
+    places = ((0.48, 0.6, -0.64), half), ((0.0, -0.6, 0.8), (0.3, -0.2, 0.7)), ((1, 0, 0), half / 2)
+    for away, foot in places:
+        foot = np.where(np.array(away) == 0.0, foot, np.copysign(half, away))
+        for gap, apart in ((bound - EDGE, False), (bound + EDGE, True)):
+            boxes[0, 0] = relative.translation - foot - gap * np.array(away)
+            assert interpreted(_are_apart)(candidates, 0, P, twists, h, reach) == apart
+    boxes[0, 0] = relative.translation
+    assert not interpreted(_are_apart)(candidates, 0, P, np.zeros((3, 6)), h, 0.0)
+    boxes[0] = [[0.0] * 3, [np.inf] * 3]
     assert not interpreted(_are_apart)(candidates, 0, P, twists, h, reach)
 
 

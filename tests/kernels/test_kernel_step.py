@@ -181,12 +181,12 @@ def test_weights_are_carried():
     m = memory.w.shape[1]
     at.w[:], at.v[:], stage.v_ref[:], stage.rate = 0.07, np.arange(8.0), 1.0, 50.0
     at.active[:1], at.n_active[:] = 1, 1
-    kernel.carry(memory, at)
+    kernel.carry(steps.record, memory, at)
     assert memory.w[:2] == pytest.approx(np.array([[1.0 / m] * m, [0.07] * m]))
     assert memory.w[2:].tolist() == [[0.5, *[0.0] * (m - 1)]] * 2
     assert memory.ahead == pytest.approx(50.0 * (np.arange(8.0) - 1.0))
     at.active[:2], at.n_active[:] = (0, 2), (2, 1)
-    kernel.carry(memory, at)
+    kernel.carry(steps.record, memory, at)
     assert memory.w[:3] == pytest.approx(np.array([[0.07] * m, [1.0 / m] * m, [0.07] * m]))
     assert memory.w[3, 0] == 0.5
 

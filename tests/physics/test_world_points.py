@@ -164,27 +164,26 @@ def test_points_of_the_world_leave_alone_what_has_points_of_its_own(tmp_path):
         assert (bodies[:, 0] == 0).sum() == count
 
 
-def test_spheres_around_blocks_are_those_of_their_boxes():
-    """Around the points, and around the world: planes have no end, polytopes no sphere."""
+def test_blocks_have_balls_and_boxes():
+    """Balls around the points, boxes around the world: planes and polytopes have no bounds."""
     box = Box(size=(0.2, 0.4, 0.4), position=(0.5, 0.2, -0.1))  # 0.3 m from corner to centre
     body = free_body("body", box, mass=1.0)
     ball = Sphere(radius=0.1, position=(1.0, 2.0, 3.0))
     far = Sphere(radius=0.1, position=(1.0, 2.0, 5.0))
-    for ground, centre, radius in (
-        ([ball], (1.0, 2.0, 3.0), np.sqrt(0.03)),
-        ([ball, far], (1.0, 2.0, 4.0), np.sqrt(0.02 + 1.1**2)),
-        ([ball, Plane()], (0.0, 0.0, 0.0), np.inf),
+    for ground, centre, half in (
+        ([ball], (1.0, 2.0, 3.0), (0.1, 0.1, 0.1)),
+        ([ball, far], (1.0, 2.0, 4.0), (0.1, 0.1, 1.1)),
+        ([ball, Plane()], (0.0, 0.0, 0.0), (np.inf, np.inf, np.inf)),
     ):
-        spheres = candidates_of(body, Terrain(ground)).spheres
-        np.testing.assert_allclose(
-            spheres[0], [(0.5, 0.2, -0.1, 0.3), (*centre, radius)], atol=1e-12
-        )
+        found = candidates_of(body, Terrain(ground))
+        np.testing.assert_allclose(found.balls[0], (0.5, 0.2, -0.1, 0.3), atol=1e-12)
+        np.testing.assert_allclose(found.boxes[0], (centre, half), atol=1e-12)
     wheel = free_body("wheel", Cylinder(radius=0.3, length=0.8), mass=1.0)
-    spheres = candidates_of(wheel, Terrain(ball)).spheres
-    np.testing.assert_allclose(spheres[0, 0], [0.0, 0.0, 0.0, 0.7], atol=1e-12)  # 0.4 and a disc
+    found = candidates_of(wheel, Terrain(ball))
+    np.testing.assert_allclose(found.balls[0], [0.0, 0.0, 0.0, 0.7], atol=1e-12)  # 0.4 and a disc
     found = candidates_of(body, Terrain(Box(size=(1.0, 1.0, 1.0))))
     assert found.blocks.tolist() == [0, FLAT_CONTACTS]
-    assert np.isinf(found.spheres).all()
+    assert np.isinf(found.boxes[:, 1]).all()
 
 
 def test_forces_of_the_world_are_reported_on_the_body_that_feels_them():
