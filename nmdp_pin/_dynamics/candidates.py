@@ -189,22 +189,22 @@ def _facing(
     does not touch the rim or tip.
     """
     found = np.zeros((len(bodies), 4))
-    ends: dict[int, list[tuple[np.ndarray, np.ndarray, float]]] = {}
+    discs = np.any(axes != 0.0, axis=(1, 2))
+    flat: np.ndarray = ~axes[:, 2].any(axis=1) & (radii == 0.0)  # discs and points
     for body, surface in surfaces.items():
+        own = np.flatnonzero(flat & (bodies[:, 0] == body))
         for shape in surface.shapes:
-            if isinstance(shape, Cylinder | Cone):
-                out, least = shape.radius * shape.placement.rotation[:, 2], 0.0
-                if isinstance(shape, Cone):
-                    least = shape.radius / np.hypot(shape.radius, shape.length)
-                for side in (-1.0, 1.0):
-                    centre = placed(shape, np.array([0.0, 0.0, 0.5 * side * shape.length]))
-                    ends.setdefault(body, []).append((centre, side * out, -side * least))
-    for k in np.flatnonzero(~axes[:, 2].any(axis=1) & (radii == 0.0)):
-        disc = axes[k].any()
-        for centre, out, cosine in ends.get(int(bodies[k, 0]), ()):
-            alike = np.abs(axes[k] @ out).max() < _SAME if disc else cosine < 0.0
-            if alike and np.abs(centre - local[k]).max() < _SAME:
-                found[k] = *out, cosine
+            if not isinstance(shape, Cylinder | Cone):
+                continue
+            out, least = shape.radius * shape.placement.rotation[:, 2], 0.0
+            if isinstance(shape, Cone):
+                least = shape.radius / np.hypot(shape.radius, shape.length)
+            for side in (-1.0, 1.0):
+                centre = placed(shape, np.array([0.0, 0.0, 0.5 * side * shape.length]))
+                across = np.abs(axes[own] @ out).max(axis=1, initial=0.0) < _SAME
+                alike: np.ndarray = np.where(discs[own], across, side * least > 0.0)
+                alike &= np.abs(centre - local[own]).max(axis=1, initial=0.0) < _SAME
+                found[own[alike]] = *(side * out), -side * least
     return found
 
 

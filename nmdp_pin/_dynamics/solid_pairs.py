@@ -1,5 +1,6 @@
 """Pairs of solids of which coal finds the overlap, where other contacts may not feel all of it."""
 
+import functools
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -60,14 +61,18 @@ def solid_pairs(
     if not any(isinstance(shape, Cone | Cylinder) for *_, shape in solids):
         return []
     joined = {row for one in solids for row in _joined_to(one, solids)}
-    found = []
+    found, shapes = [], {row: shape for _, row, shape in solids}
+
+    @functools.cache
+    def reported_at(body: int, row: int, touched: int) -> int:
+        return reported_point(robot, body, shapes[row], touched) if body > 0 else -1
+
     for one, other in itertools.combinations(solids, 2):
         kinds = type(one[2]), type(other[2])
         if one[0] == other[0] or Sphere in kinds or not {Cone, Cylinder} & {*kinds}:
             continue
         for (a, row, top), (b, below, under) in ((one, other), (other, one)):
-            reported = reported_point(robot, a, top, b) if a > 0 else -1
-            if reported >= 0:
+            if (reported := reported_at(a, row, b)) >= 0:
                 both, seams = (surfaces[a], surfaces[b]), not joined.isdisjoint((row, below))
                 found.append(SolidPair((a, b), (row, below), (top, under), both, seams, reported))
                 break
