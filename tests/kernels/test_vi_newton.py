@@ -144,13 +144,14 @@ class Manifold:
                 self.form.new_linear(),
                 counts,
             )
-        iterations, evaluations, rejected, _ = counts.tolist()
+        iterations, evaluations, rejected, work = counts.tolist()
         return SimpleNamespace(
             status=tuple(Status)[outcome],
             point=there if swapped else here,
             iterations=iterations,
             evaluations=evaluations,
             rejected=rejected,
+            work=work,
         )
 
     def iterates(self, w):
@@ -354,6 +355,17 @@ def test_budget():
     found = problem.solve((0.0, 0.0), budget=3)
     assert not found.status.ok
     assert found.evaluations == len(problem.evaluated) == 3
+
+
+def test_a_guess_that_is_too_far():
+    """Where the residual is larger than it may be, one evaluation is all that is spent."""
+    problem = pulled((0.9, 0.7), cubic=2.0)
+    residual = problem.at((0.3, 0.2), (0.0, 0.0)).sums[RESIDUAL]
+    near = problem.solve((0.0, 0.0), (0.3, 0.2), start=1.01 * residual)
+    assert near.status is Status.CONVERGED
+    far = problem.solve((0.0, 0.0), (0.3, 0.2), start=0.99 * residual)
+    assert far.status is Status.STALLED
+    assert (far.iterations, far.evaluations, far.rejected, far.work) == (0, 1, 0, 1)
 
 
 def test_budget_of_a_search_that_fails():

@@ -1,6 +1,9 @@
 """Overlaps of bodies that contacts do not explain: depths in closed form, and who is told."""
 
+from dataclasses import replace
+
 import numpy as np
+import pinocchio as pin
 import pytest
 import trimesh
 from urdf_samples import link, mesh, robot, write
@@ -83,6 +86,29 @@ def test_a_convex_mesh_is_as_deep_as_its_shape(tmp_path):
     ball = load_robot(path)
     depth = OverlapCheck(ball, Terrain(ROOM)).depths(at(ball, -0.05))["body", GROUND]
     assert depth[0] == pytest.approx(0.15, abs=CLOSE)
+
+
+@pytest.mark.parametrize("turn", np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False))
+def test_a_rim_in_rough_ground(turn):
+    """A cylinder leans to any side: its rim is as deep as the nearest of 16 points along it."""
+    body = loose("body", Cylinder(radius=0.1, length=0.2))
+    axis = np.array([-np.sin(turn), np.cos(turn), 0.0])
+    q = at(body, 0.1)
+    q[0, 3:7] = pin.Quaternion(pin.AngleAxis(0.5, axis)).coeffs()
+    depth = OverlapCheck(body, Terrain(GROUNDS["height field"])).depths(q)["body", GROUND]
+    lowest = 0.1 * np.sin(0.5) + 0.1 * np.cos(0.5) - 0.1
+    between = 0.1 * np.sin(0.5) * (1.0 - np.cos(np.pi / 16))
+    assert lowest - between - CLOSE <= depth[0] <= lowest + CLOSE
+
+
+def test_what_is_not_found_is_left_out():
+    """Where meshes of one of two bodies are missing, neither is looked at, and all are named."""
+    a, b = loose("body", SOLIDS["ball"][0]), loose("other", SOLIDS["box"][0])
+    torn = replace(a, missing_visuals=("a.stl",), missing_collisions=("b.stl",))
+    for both in (together(torn, [b]), together(b, [torn])):
+        assert both.collision_model is None is both.visual_model
+        assert (both.missing_visuals, both.missing_collisions) == (("a.stl",), ("b.stl",))
+    assert together(a, [b]).collision_model is not None
 
 
 def test_a_spike_under_a_box_is_found():
