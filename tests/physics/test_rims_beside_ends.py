@@ -8,7 +8,7 @@ import pytest
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain
 from nmdp_pin._robot import free_body, together, touching
-from nmdp_pin._terrain import Box, Cone, Cylinder
+from nmdp_pin._terrain import Box, Cone, Cylinder, Sphere
 
 RADIUS, LENGTH = 0.05, 0.3  # [m]
 LAW = FrictionCone(stiffness=1e7, power=2)
@@ -81,14 +81,16 @@ def test_what_lies_on_top_stays_there(scene, aside, h, order):
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_cup_slides_over_a_seam(shape, order):
     """A rim that slides over the seam of two boxes comes as far as on one, in as many steps."""
+    halves = [Box(size=(1.0, 2.0, 0.2), position=(0.5 * s, 0.0, -0.1)) for s in (-1.0, 1.0)]
+    buried = [Sphere(radius=0.1, position=(0.0, 0.0, -z)) for z in (8.0, 9.0)]
     floors = {
         "one": [Box(size=(2.0, 2.0, 0.2), position=(0.0, 0.0, -0.1))],
-        "two": [Box(size=(1.0, 2.0, 0.2), position=(0.5 * s, 0.0, -0.1)) for s in (-1.0, 1.0)],
+        "two": [*buried, *halves],
     }
     ends = {}
     for name, floor in floors.items():
         cup = free_body("cup", shape, mass=1.0, position=(-0.06, 0.0, 0.5 * shape.length))
-        terrain = Terrain([replace(box, friction=0.3) for box in floor])
+        terrain = Terrain([replace(part, friction=0.3) for part in floor])
         simulator = Simulator(cup, terrain, LAW, "ne-nmdp", order=order)
         start = simulator.state(v=np.array([SPEED, 0.0, 0.0, 0.0, 0.0, 0.0]))
         ends[name] = after(simulator, start).q[:3]

@@ -89,14 +89,14 @@ def test_a_convex_mesh_is_as_deep_as_its_shape(tmp_path):
 
 
 @pytest.mark.parametrize("turn", np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False))
-def test_a_rim_in_rough_ground(turn):
+def test_a_rim_under_the_ground(turn):
     """A cylinder leans to any side: its rim is as deep as the nearest of 16 points along it."""
     body = loose("body", Cylinder(radius=0.1, length=0.2))
     axis = np.array([-np.sin(turn), np.cos(turn), 0.0])
-    q = at(body, 0.1)
+    q = at(body, -0.2)
     q[0, 3:7] = pin.Quaternion(pin.AngleAxis(0.5, axis)).coeffs()
-    depth = OverlapCheck(body, Terrain(GROUNDS["height field"])).depths(q)["body", GROUND]
-    lowest = 0.1 * np.sin(0.5) + 0.1 * np.cos(0.5) - 0.1
+    depth = OverlapCheck(body, Terrain(block(0.0))).depths(q)["body", GROUND]
+    lowest = 0.1 * np.sin(0.5) + 0.1 * np.cos(0.5) + 0.2
     between = 0.1 * np.sin(0.5) * (1.0 - np.cos(np.pi / 16))
     assert lowest - between - CLOSE <= depth[0] <= lowest + CLOSE
 

@@ -430,7 +430,11 @@ def test_every_number_that_moves_mujoco_is_read_or_told(monkeypatch):
         ("<motor ", '<motor delay="0.01" nsample="2" ', "delays of: '0'"),
         ('axis="1 0 0"', 'axis="1 0 0" solreflimit="0.05 1"', "left out (jnt_solref)"),
         ('frictionloss="0.3"', 'frictionloss="0.3" solimpfriction="0.5 0.9 0.01"', "(dof_solimp)"),
-        ("<freejoint/>", '<joint type="free" frictionloss="1"/>', "dry friction of balls and free"),
+        (
+            'name="pitch" axis="0 1 0" pos="0 0 0.1" frictionloss="0.3" actuatorfrcrange="-9 9"',
+            'name="pitch" type="ball" frictionloss="0.3"',
+            "the dry friction of balls and free joints",
+        ),
         ('mass="1"', 'mass="1" contype="2" conaffinity="4"', "(contype and conaffinity against"),
         ("</mujoco>", '<keyframe><key qvel="1 0 0 0 0 0 0 0"/></keyframe></mujoco>', "qvel of the"),
         ("</mujoco>", '<keyframe><key ctrl="1"/></keyframe></mujoco>', "ctrl of the keyframe"),
