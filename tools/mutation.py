@@ -7,7 +7,8 @@
 
 An error is a changed operator, comparison, constant or sign, a condition turned round, or a
 statement left out. Sizes of arrays and ends of slices become less, since more of them changes
-nothing; a named threshold of floats stays as open as it is, since no computed number equals it.
+nothing; bounds become strict or open only where a number or a size is compared, since computed
+numbers are not equal.
 The tests of a module are those that [tool.mutation] of pyproject.toml lists for it and its folder,
 the quick ones first, the slow ones for what survives them; a test that fails must pass without the
 error. They run in a copy of the checkout, so the checkout is never changed. What survives is
@@ -66,6 +67,7 @@ SWAPS: dict[type, type] = {
 TURNED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all"}
 NAMES |= {"all": "any", "argmin": "argmax", "argmax": "argmin", "sin": "cos", "cos": "sin"}
+SIZES = {"len", "size", "shape", "n"}
 LARGE = 100  # numbers that are larger are doubled, smaller ones become 1 more
 MAKERS = {"vector", "matrix", "indices", "zero_vector", "zero_matrix", "zeros", "empty", "full"}
 
@@ -108,46 +110,20 @@ def sizes(tree: ast.AST) -> set[ast.AST]:
     return found
 
 
-def thresholds(tree: ast.Module) -> set[str]:
-    """Names of the module's constants that are floats, and of those that it imports."""
-    found = named_floats(tree)
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nmdp_pin."):
-            path = ROOT / f"{str(node.module).replace('.', '/')}.py"
-            if path.exists():
-                there = named_floats(ast.parse(path.read_bytes()))
-                found |= there & {alias.name for alias in node.names}
-    return found
+def counts(node: ast.AST) -> bool:
+    """Whether an expression is a number that is written there, or a size."""
+    if isinstance(node, ast.UnaryOp):
+        return counts(node.operand)
+    names = (getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(node))
+    return isinstance(node, ast.Constant) or not SIZES.isdisjoint(names)
 
 
-def named_floats(tree: ast.Module) -> set[str]:
-    """Names that a module gives to floats."""
-    found = set()
-    for node in tree.body:
-        match node:
-            case ast.Assign(
-                targets=[ast.Name(id=name)],
-                value=ast.Constant() | ast.BinOp() | ast.UnaryOp() as value,
-            ):
-                if any(isinstance(getattr(n, "value", 0), float) for n in ast.walk(value)):
-                    found.add(name)
-    return found
-
-
-def is_threshold(node: ast.AST, floats: set[str]) -> bool:
-    """Whether an expression consists of named floats and numbers."""
-    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-    known = isinstance(node, ast.Name | ast.UnaryOp | ast.BinOp)
-    return known and bool(names) and all(n.id in floats for n in names)
-
-
-def replacements(node: ast.AST, less: set[ast.AST], floats: set[str]) -> Iterator[str]:
+def replacements(node: ast.AST, less: set[ast.AST]) -> Iterator[str]:
     """What may stand in the place of a node, as source.
 
     Args:
         node: a node.
         less: constants that become less; others become more.
-        floats: names of thresholds.
     """
     match node:
         case ast.BinOp() if type(node.op) in SWAPS:
@@ -155,9 +131,9 @@ def replacements(node: ast.AST, less: set[ast.AST], floats: set[str]) -> Iterato
         case ast.BoolOp():
             yield f"({ast.unparse(ast.BoolOp(SWAPS[type(node.op)](), node.values))})"
         case ast.Compare(ops=[op]):
-            named = any(is_threshold(side, floats) for side in (node.left, *node.comparators))
+            equal = any(counts(side) for side in (node.left, *node.comparators))
             for swap in (SWAPS, TURNED):
-                if type(op) in swap and not (named and swap is SWAPS and type(op) in TURNED):
+                if type(op) in swap and (equal or swap is TURNED or type(op) not in TURNED):
                     changed = ast.Compare(node.left, [swap[type(op)]()], node.comparators)
                     yield f"({ast.unparse(changed)})"
         case ast.UnaryOp(op=ast.USub() | ast.Not()):
@@ -205,9 +181,9 @@ def mutants(module: str) -> list[Mutant]:
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     tree, found = ast.parse(text), []
-    less, floats = sizes(tree), thresholds(tree)
+    less = sizes(tree)
     for node in without_text(tree):
-        for new in replacements(node, less, floats):
+        for new in replacements(node, less):
             begin = starts[node.lineno - 1] + node.col_offset
             end = starts[node.end_lineno - 1] + node.end_col_offset
             source = (text[:begin] + new.encode() + text[end:]).decode()
