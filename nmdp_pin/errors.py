@@ -82,7 +82,7 @@ class MissingExtra(NmdpError):
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(
             f"{package} is not installed; it is needed here. "
-            f"Install it with: pip install 'nmdp-pin[{extra}]'"
+            f"Install it with: pip install 'nmdp-pin[{extra}]', in a checkout '.[{extra}]'"
         )
         self._words = package, extra
 

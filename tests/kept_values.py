@@ -142,7 +142,7 @@ def _tight(name: str) -> tuple[str, ...]:
 
 def robots() -> list[str]:
     """Names of all robots that can be loaded."""
-    return sorted({*bundled_robots(), *example_robots()} - {"cassie"})
+    return sorted({*bundled_robots(), *example_robots()})
 
 
 def differences(kept: Kept, now: Kept, tolerances: Mapping[str, float]) -> list[str]:

@@ -21,7 +21,7 @@ MAX_LINES = 8
 """Joints, contact points and objects up to which each has its own line."""
 
 _GREY = "0.6"
-LENGTH, ANGLE, FORCE, ENERGY = 1e-3, 0.1, 0.1, 1e-3
+LENGTH, ANGLE, FORCE, ENERGY = 0.01, 1.0, 0.1, 0.01
 """What an axis spans at least [m or rad], [deg], [N or N m], [J]."""
 
 _ROUNDING = 1e-9  # change that counts as none, in the unit of a panel and of its first value

@@ -17,7 +17,6 @@ from nmdp_pin._cli.terminal import (
     TEXTS,
     WIDTH,
     Force,
-    Overrides,
     check_outputs,
     note,
     printable,
@@ -171,7 +170,14 @@ def export(
 
 def repeat(
     dump: Annotated[Path, typer.Argument(help="File of a failed step (.npz).")],
-    overrides: Overrides = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Override of a key, such as integrator.max_iterations=200.",
+        ),
+    ] = None,
 ) -> None:
     """Repeat the failed step of a run, and compare both outcomes.
 

@@ -533,11 +533,11 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
     tree, places, contacts = system.tree, at.places, stage.contacts
     copy_matrix(at.A, linear.A)
     _linearise_joints(system, stage, at, linear)
+    bend_contacts(system.candidates, contacts, places)  # compiled before the first touch
     touching = at.n_active[1]
     if touching == 0:
         return
     own = np.zeros((contacts.n[0], system.rows, 6))
-    bend_contacts(system.candidates, contacts, places)
     if system.called and system.derivative == EXACT:
         call_vertex_derivative(
             system.called, contacts.index, places, at.w, at.wrench, at.active[:touching], own

@@ -53,8 +53,8 @@ def bundled_robots() -> list[str]:
 
 
 def example_robots() -> list[str]:
-    """Names of the robots of example-robot-data."""
-    return sorted(_example_table())
+    """Names of the robots of example-robot-data that are described in URDF."""
+    return sorted(name for name, entry in _example_table().items() if not entry.sdf_filename)
 
 
 def is_robot(source: RobotSource) -> bool:
@@ -87,7 +87,7 @@ def find_robot(
     known = [*bundled_robots(), *example_robots()]
     if isinstance(source, str) and text in known[: len(bundled_robots())]:
         path = _BUNDLED / text / SETTINGS_FILE
-    elif isinstance(source, str) and text in known:
+    elif isinstance(source, str) and text in _example_table():
         files = _from_example(text, dirs)
     elif path.suffix in _UNREADABLE:
         raise RobotError(_UNREADABLE[path.suffix], file=text)

@@ -1,7 +1,7 @@
 """Overlaps of a robot's links with the ground and with each other, found by coal."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import coal
@@ -166,20 +166,8 @@ def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarr
 def transparency(robot: Robot) -> list[str]:
     """Sentences on what the links of a robot pass through, because they have no contacts for it."""
     model, points = robot.model, robot.contact_points
-    items = robot.collision_model.geometryObjects if robot.collision_model else ()
-    links: dict[str, int] = {
-        str(model.frames[item.parentFrame].name): int(item.parentJoint)
-        for item in items
-        if item.parentJoint
-    }
-    felt = {*points.joints[points.touches == 0].tolist()}
-    through = [link for link, joint in links.items() if joint not in felt]
-    said = []
-    if through:
-        said.append(
-            f"links that pass through the ground, without contact points: {_some(through)} "
-            '(contacts = "all" gives them some)'
-        )
+    links = _moving_links(robot)
+    said = through_ground(robot, links)
     facing = {*zip(points.joints.tolist(), points.touches.tolist(), strict=True)}
     apart = [
         (a, b)
@@ -192,6 +180,26 @@ def transparency(robot: Robot) -> list[str]:
             f"{who} its links pass through each other (self_collision = true lets them touch)"
         )
     return said
+
+
+def through_ground(robot: Robot, links: Collection[str]) -> list[str]:
+    """A sentence on those of some links that have no contact points, if there are any."""
+    points = robot.contact_points
+    felt = {*points.joints[points.touches == 0].tolist()}
+    through = [link for link, joint in _moving_links(robot).items() if joint not in felt]
+    if not (named := [link for link in through if link in links]):
+        return []
+    return [
+        f"links that pass through the ground, without contact points: {_some(named)} "
+        '(robot.contacts = "all" gives them some)'
+    ]
+
+
+def _moving_links(robot: Robot) -> dict[str, int]:
+    """Joints of the links that have shapes and move."""
+    items = robot.collision_model.geometryObjects if robot.collision_model else ()
+    frames = robot.model.frames
+    return {str(frames[x.parentFrame].name): int(x.parentJoint) for x in items if x.parentJoint}
 
 
 def _some(names: Sequence[str]) -> str:

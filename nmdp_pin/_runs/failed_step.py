@@ -16,7 +16,7 @@ from nmdp_pin._scenario.toml_source import apply_override
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import StepFailed
 from nmdp_pin._state.state import State
-from nmdp_pin.errors import RecordingError
+from nmdp_pin.errors import RecordingError, ScenarioError
 
 FORMAT = 2
 """Version of the file format; files of others are refused."""
@@ -24,6 +24,7 @@ FORMAT = 2
 FIGURES = ("iterations", "rejected", "evaluations", "discarded", "residual", "condition", "error")
 """What is kept of the result, beside its status and the lengths of its sub-steps."""
 
+_OF_RUNS = ("duration", "integrator.dt")  # keys that change no step of a given length
 _COMMAND = tuple(field.name for field in fields(Command) if field.name != "base_gains")
 _ARRAYS = (*ARRAYS, *(f"command.{name}" for name in _COMMAND))
 
@@ -73,7 +74,8 @@ class FailedStep:
 
         Raises:
             RecordingError: there is neither a simulator nor a scenario.
-            ScenarioError, RobotError: the scenario cannot be built here.
+            ScenarioError, RobotError: the scenario cannot be built here, or an override changes
+                what the step keeps.
             StateError, ControlError: the step belongs to another robot or contact model.
         """
         if simulator is None:
@@ -86,6 +88,11 @@ class FailedStep:
             for override in overrides:
                 apply_override(table, override)
             setup = Scenario.from_dict(table).build(visuals=False)
+            held = () if setup.controller.follows_time else ("controller", "disturbances")
+            for key in (override.partition("=")[0].strip() for override in overrides):
+                if key in _OF_RUNS or key.partition(".")[0] in held:
+                    what = "command" if key not in _OF_RUNS else f"length, {self.h:g} s"
+                    raise ScenarioError(f"a step is repeated with its {what}", key=key)
             if setup.controller.follows_time:
                 timed = Timed(setup.controller, self.state, self.h)
                 return setup.simulator.step(self.state, timed, self.h)

@@ -16,6 +16,7 @@ from nmdp_pin.errors import RecordingError
 
 _FLIGHT = 0.1  # [s] without contact
 _UPRIGHT, _FALLEN = 30.0, 70.0  # [deg] of tilt
+_RISE = 0.01  # [m] of a jump
 _STILL = 1e-9  # [m], [-] below which a base does not move
 
 
@@ -192,15 +193,20 @@ def _events(recording: Recording) -> Iterator[str]:
         yield "its base stood still"
     elif jumps:
         times = "once" if jumps == 1 else f"{jumps} times"
-        yield f"jumped {times}, highest {figures.height_gain:.2f} m above the start"
+        if figures.height_gain >= _RISE:
+            yield f"jumped {times}, highest {figures.height_gain:.2f} m above the start"
+        else:
+            yield f"left the ground {times}"
         yield "landed" if lands(recording) else "in the air at the end"
     elif (landed := landing(recording)) is not None:
         yield f"landed at {landed:.3g} s"
-    else:
-        yield "kept to the ground" if touches(recording).any() else "touched nothing"
+    elif not touches(recording).any():
+        yield "touched nothing"
+    elif row is None:
+        yield "kept to the ground"
     if row is not None:
         angle = tilt(recording)[row:].max()
-        yield f"fell at {recording.t[row]:.3g} s: tilt {angle:.0f} deg"
+        yield f"fell at {recording.t[row]:.3g} s: tilt up to {angle:.0f} deg"
     if figures.failed:
         yield f"the step at {recording.t[-1]:.3g} s failed"
 

@@ -8,7 +8,13 @@ from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
-from nmdp_pin._robot.overlaps import Overlap, OverlapCheck, overlap_sentences
+from nmdp_pin._robot.overlaps import (
+    GROUND,
+    Overlap,
+    OverlapCheck,
+    overlap_sentences,
+    through_ground,
+)
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._scenario.scenario import Setup
 
@@ -40,8 +46,10 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
     """Warnings about the motion: overlaps of bodies, joints and motors beyond their limits."""
     overlaps = recorded_overlaps(setup.overlap_check, recording)
     motors = recording.tau + setup.robot.model.damping * recording.v
+    grounded = [overlap.first for overlap in overlaps if overlap.second == GROUND]
     return [
         *overlap_sentences(overlaps, recording.t),
+        *through_ground(setup.robot, grounded),
         *_some(joints_beyond_range(setup.robot, recording.q)),
         *_some(efforts_beyond_limits(setup.robot, motors)),
     ]

@@ -245,6 +245,10 @@ def test_links_without_contacts_are_named():
     six = "'base', 'FL_thigh', 'FR_thigh', 'RL_hip', 'RL_thigh', 'RR_hip' and 1 more"
     assert feet.startswith(f"links that pass through the ground, without contact points: {six} (")
     assert not any("pass through the ground" in text for text in transparency(load_robot("go2")))
+    jump = Scenario.load("robosimian-jump")  # whose legs reach below its feet
+    warned = recorded_warnings(jump.build(visuals=False), run(jump))
+    (told,) = (text for text in warned if "pass through the ground" in text)
+    assert told.endswith("'limb4_link4' (robot.contacts = \"all\" gives them some)")
     ball = Sphere(radius=0.1)
     robot = two(ball, ball, 0.5)
     assert any("pass through each other" in text for text in transparency(robot))

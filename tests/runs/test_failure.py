@@ -118,6 +118,15 @@ def test_repeat_with_other_options(saved):
         loaded.repeat(overrides=["integrator.vi_newton.max_iterations=0"])
 
 
+@pytest.mark.parametrize("key", ["duration", "integrator.dt", "disturbances.0.start"])
+def test_repeat_keeps_the_step(saved, key):
+    """Its length, and the command that its push gave; the scenario's own are refused."""
+    standing = Scenario.load("pushed-block").resolved()  # whose push does not follow the time
+    step = replace(FailedStep.load(saved), scenario=standing)
+    with pytest.raises(ScenarioError, match=f"{key}: a step is repeated with its"):
+        step.repeat(overrides=[f"{key}=0.5"])
+
+
 def test_simulators_built_by_hand(failed, tmp_path):
     """Without a scenario the step is repeated with a simulator that is given."""
     setup = Scenario.load("robosimian-jump", overrides=JUMP).build(visuals=False)

@@ -14,6 +14,7 @@ ROBOTS = (
     "laikago",  # OBJ with materials
     "quadruped",  # OBJ in millimetres
     "allegro_left_hand",  # STL with an ending in capitals
+    "anymal",  # COLLADA with textures
     "talos",  # STL that is mirrored
 )
 

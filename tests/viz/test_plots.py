@@ -388,7 +388,10 @@ def test_flights_and_falls_are_told() -> None:
     assert fall(dataclasses.replace(made, base_rotation=lying)) is None
     text = account(made)
     assert "jumped 3 times, highest" in text
-    assert "in the air at the end; fell at 0.72 s: tilt 86 deg" in text
+    assert "in the air at the end; fell at 0.72 s: tilt up to 86 deg" in text
+    level = np.tile(recording.base_position[:1], (n, 1))
+    still = account(dataclasses.replace(made, base_position=level))
+    assert ": left the ground 3 times; in the air at the end" in still
     force[-1, 0, 2] = 1.0
     assert "; landed; fell" in account(dataclasses.replace(made, contact_forces=force))
     force[:] = 0.0
@@ -396,7 +399,8 @@ def test_flights_and_falls_are_told() -> None:
     force[2:, 0, 2] = 1.0
     assert ": landed at 0.12 s; fell" in account(made)
     force[1, 0, 2] = 1.0
-    assert ": kept to the ground; fell" in account(made)
+    assert ": fell at" in account(made)
+    assert ": kept to the ground\n" in account(dataclasses.replace(made, base_rotation=upright))
 
 
 def test_difference_of_height_is_found() -> None:
