@@ -2,7 +2,7 @@
 # make check   lint, types and the quick tests: before every commit
 # make test    lint, types and all tests; what .ci/run calls
 # make docs    the documentation as a site in out/site; fails on broken links and gaps
-# make results   all of docs/results anew; a second call goes on (hours)
+# make results   all of docs/results anew; a second call goes on (6 hours, a part a minute to an hour)
 # make campaign MINUTES=10   attempts to break the program: docs/reliability.md
 # PYTHON=...   the Python to build .venv with (3.11 or later)
 # WORKERS=...  how many processes run tests at once (2)

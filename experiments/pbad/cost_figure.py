@@ -225,7 +225,7 @@ def _step_table(rows: Rows) -> Table:
             number(_counted(row), 3),
             number(_ratio(_counted(safe), _counted(row)), 1),
             f"{row['halved steps']} of {row['steps']}",
-            number(1e3 * value(row, "smallest step [s]")),
+            number(1e3 * value(row, "smallest step [s]")) if int(row["halved steps"]) else "—",
             number(100.0 * value(row, "energy rise over loss"), 1),
             _verdict(row),
             _verdict(fixed.get((row["method"], row["dt [s]"]))),

@@ -14,7 +14,7 @@ from nmdp_pin.experiments.curve import HEIGHT
 from nmdp_pin.experiments.data_file import read_data, value
 from nmdp_pin.experiments.nmdp import NmdpStudy
 from nmdp_pin.experiments.nmdp.paper import JUMP, WALK
-from nmdp_pin.experiments.pbad import PbadStudy, friction_figure, optimiser_figure
+from nmdp_pin.experiments.pbad import PbadStudy, cost_figure, friction_figure, optimiser_figure
 from nmdp_pin.experiments.pbad.paper import USUAL
 from nmdp_pin.experiments.results.page_tables import printed_tables
 from nmdp_pin.experiments.results.parts import ROOT
@@ -89,6 +89,50 @@ def test_pbad_iterations(chain, tmp_path):
     spec = optimiser_figure._spec(PbadStudy(folder=tmp_path), chain, USUAL, 0.02)
     iterations = recording_of(spec, tmp_path).iterations[1:]
     assert iterations.mean() == pytest.approx(said, rel=COUNT)
+
+
+def test_pbad_halvings(tmp_path):
+    """Fig. 6: iterations, and halved steps of 0.1 s, of the fastest case."""
+    case = cost_figure._Case("pbfd", 0.1)
+    spec = cost_figure._spec(PbadStudy(folder=tmp_path), case)
+    recording = recording_of(spec, tmp_path)
+    key = {"method": "pbfd", "dt [s]": "0.1", "contact points": "64", "friction": "0.3"}
+    key["control"] = "halving"
+    halved = int((recording.halvings > 0).sum())
+    assert halved == pytest.approx(cell("pbad-fig6", "halved steps", **key), abs=1)
+    said = cell("pbad-fig6", "mean iterations", **key)
+    assert recording.iterations[1:].mean() == pytest.approx(said, rel=COUNT)
+
+
+@pytest.mark.parametrize("qp", ["proxqp", "daqp"])
+def test_methods(qp, script):
+    """Outer iterations and evaluations of `ne-mdp` and PGM with both quadratic programs."""
+    module = script("methods")
+    for case in (("ne-mdp", "", 0, qp), ("ne-nmdp", "end_effector", 1, qp)):
+        results, _ = module.run("robosimian-jump", module.overrides(*case, 0.05), 3.0)
+        key = {
+            "method": case[0],
+            "QP": qp,
+            "objective": case[1] or "—",
+            "order": f"{case[2] or '—'}",
+        }
+        for column, name in (("outer", "iterations"), ("evaluations", "evaluations")):
+            made = np.mean([getattr(result, name) for result in results])
+            assert made == pytest.approx(cell("qp-jump", column, **key), rel=COUNT)
+
+
+@pytest.mark.parametrize(("name", "touches"), [("alone", []), ("self-collision", ["true"])])
+def test_self_collision(name, touches, script, capsys, monkeypatch):
+    """Evaluations of a step of Go2, and how many contacts touch."""
+    module = script("step")
+    monkeypatch.setattr(module, "REPEATS", 1)
+    monkeypatch.setattr(module, "RUNS", 1)
+    own = [f"robot.self_collision={text}" for text in touches]
+    module.measure("go2", ["integrator.dt=0.01", *own], 0.3, 1)
+    made = [text.strip() for text in capsys.readouterr().out.strip("| \n").split("|")]
+    (said,) = (list(row.values()) for row in read_data(RESULTS / f"step-{name}.csv"))
+    assert made[:3] == said[:3]
+    assert float(made[5]) == pytest.approx(float(said[5]), rel=COUNT)
 
 
 def test_sand(tmp_path):
