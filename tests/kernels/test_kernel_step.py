@@ -13,6 +13,7 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.scheme import BACKWARD_EULER, SDIRK2
 from nmdp_pin._kernels import step as kernel
+from nmdp_pin._kernels.stage import saturate_at
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._terrain import Plane, Terrain
@@ -86,6 +87,25 @@ class Steps:
         """Rates of the placements."""
         sides = [self.placements(pin.integrate(self.model, q, s * 1e-5 * v)) for s in (1, -1)]
         return (sides[0] - sides[1]) / 2e-5
+
+
+@pytest.mark.parametrize("rate", [0.5, 100.0])
+def test_motors_that_a_guess_saturates(rate):
+    """By its distance from the target and its speed: the displacement times the rate."""
+    steps = Steps()
+    stage, torque = steps.stage, steps.stage.torque
+    steps.record.joints.effort[:] = 7.0
+    stage.q_ref[:], stage.rate = steps.q, rate
+    torque.constant[:] = torque.external[:] = torque.signs[:] = 0.0
+    torque.kp[:], torque.kd[:], torque.q_target[:] = 0.0, 2.0, steps.q
+    torque.kp[7] = 4.0
+    at, moved = steps.form.new_point(), np.zeros(8)
+    for share in (0.9, 1.1):  # of the limit
+        moved[6] = share * 7.0 / (2.0 * rate)
+        moved[7] = -share * 7.0 / (2.0 * rate + 4.0)
+        at.q[:] = pin.integrate(steps.model, steps.q, moved)
+        saturate_at(steps.record, stage, at)
+        assert torque.signs[6:].tolist() == ([0.0, 0.0] if share < 1.0 else [-1.0, 1.0])
 
 
 def test_bounds():
