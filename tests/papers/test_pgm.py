@@ -111,13 +111,15 @@ def test_a_good_start_is_cheap():
     assert found.iterations <= 2
 
 
-@pytest.mark.parametrize("early", [True, False])
-def test_a_move_that_contracts_foretells_the_next(early):
-    """Moves of 0.5, 0.005 and 2e-5: the third, below epsilon, is only made without early stop."""
-    options = replace(OPTIONS, epsilon=1e-3, early_stop=early)
+@pytest.mark.parametrize(
+    ("early", "epsilon", "iterations"), [(True, 1e-3, 2), (False, 1e-3, 3), (True, 3e-5, 3)]
+)
+def test_a_move_that_contracts_foretells_the_next(early, epsilon, iterations):
+    """Moves of 0.5, 0.005 and 2e-5, where 0.005^2 / 0.5 = 5e-5 is expected, and may be the last."""
+    options = replace(OPTIONS, epsilon=epsilon, early_stop=early)
     found = run(*square((0.3, 0.5)), (0.0, 0.0), gamma=100.0, options=options)
     assert found.status is Status.CONVERGED
-    assert found.iterations == (2 if early else 3)
+    assert found.iterations == iterations
     np.testing.assert_allclose(found.point.q, (0.3, 0.5), atol=options.epsilon)
 
 
