@@ -435,6 +435,11 @@ def test_every_number_that_moves_mujoco_is_read_or_told(monkeypatch):
             'name="pitch" type="ball" frictionloss="0.3"',
             "the dry friction of balls and free joints",
         ),
+        (
+            'name="pitch" axis="0 1 0" pos="0 0 0.1" frictionloss="0.3" actuatorfrcrange="-9 9"',
+            'name="pitch" type="ball" range="0 1" limited="true"',
+            "the ranges of ball joints",
+        ),
         ('mass="1"', 'mass="1" contype="2" conaffinity="4"', "(contype and conaffinity against"),
         ("</mujoco>", '<keyframe><key qvel="1 0 0 0 0 0 0 0"/></keyframe></mujoco>', "qvel of the"),
         ("</mujoco>", '<keyframe><key ctrl="1"/></keyframe></mujoco>', "ctrl of the keyframe"),
