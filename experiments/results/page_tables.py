@@ -168,7 +168,7 @@ _RISES = {"second order (default)": "jump-order2", "first order": "jump-order1"}
 def _ratios(folder: Path) -> Table:
     """Least and most of the ratios of a case."""
     rows: dict[str, list[str]] = {}
-    for row in read_data(folder / "work-precision.csv"):
+    for row in read_data(folder / "work-precision-ratios.csv"):
         if row["case"] in _CASES:
             rows.setdefault(row["case"], []).extend(row[error] for error in ("3 %", "1 %", "0.3 %"))
     cells = tuple((_CASES[case], _range(texts)) for case, texts in rows.items())
@@ -256,6 +256,6 @@ DERIVED = {
     "table1-wide": Derived(lambda folder: wide_table(folder, _WIDE)),
     "locomotion": Derived(_locomotion),
     "rises": Derived(_rises, tuple(_RISES.values())),
-    "ratios": Derived(_ratios, ("work-precision",)),
+    "ratios": Derived(_ratios, ("work-precision-ratios",)),
     "physics": Derived(_physics, tuple(f"physics-{name}" for name in _PHYSICS)),
 }
