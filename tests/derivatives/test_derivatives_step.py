@@ -21,7 +21,7 @@ from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.status import Status
-from nmdp_pin._terrain import Plane, Sphere, Terrain
+from nmdp_pin._terrain import Box, Plane, Sphere, Terrain
 from nmdp_pin.derivatives import StepDifferentiator, Switch, step_derivatives
 from nmdp_pin.errors import DerivativeError
 
@@ -32,6 +32,7 @@ SHALLOW = 1e-4  # differences over 1e-11 m
 SLOPE = 0.1  # of the order of Taylor remainders over a decade and a half
 WRENCHES = {"vi_newton": ViNewton(tolerance=1e-12, slip=1e-10, proximal=1e-9)}
 H = scenes.H
+FALL = 0.15  # [s] in which a body falls by more than 0.1 m in first order
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -74,6 +75,16 @@ def test_a_box_on_penalty_contacts(method, regime):
     found = check(sim, state, Command(), H)
     assert not found.one_sided
     assert found.settled
+
+
+@pytest.mark.parametrize("method", [*scenes.PENALTIES, "ne-nmdp", "pbd-nmdp"])
+def test_a_box_that_touches_unexpectedly(method):
+    """It falls to the ground from farther than contacts are looked for where it is at rest."""
+    box = free_body("box", Box(size=(0.2, 0.2, 0.2)), mass=1.0, position=(0.0, 0.0, 0.2))
+    sim = scenes.simulator(box, bodies.ground(0.5), method)
+    state = sim.state(v=np.array([0.3, 0.1, 0.0, 0.0, 0.0, 0.2]))
+    assert sim.step(state, None, FALL).contact_depths.max() > 0.0
+    check(sim, state, Command(), FALL)
 
 
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
