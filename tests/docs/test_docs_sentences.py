@@ -314,7 +314,9 @@ def work_precision() -> list[str]:
 
 def ratios(*cases: str, errors: tuple[str, ...] = ("3 %", "1 %", "0.3 %")) -> list[float]:
     """Our CPU time over MuJoCo's, where both reach the error."""
-    cells = [row[e] for case in cases for row in rows("work-precision-ratios", case=case) for e in errors]
+    cells = [
+        row[e] for case in cases for row in rows("work-precision-ratios", case=case) for e in errors
+    ]
     return [float(cell) for cell in cells if not cell.startswith("not")]
 
 
