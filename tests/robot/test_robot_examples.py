@@ -38,7 +38,7 @@ ROBOT_TOL = {"": 1e-9}
 GROUND_TOL = 1e-9
 
 
-@pytest.mark.parametrize("name", sorted(set(example_robots()) - ALIKE))
+@pytest.mark.parametrize("name", sorted({*example_robots(), *REFUSED} - ALIKE))
 def test_every_example_robot_loads(name, capfd):
     """It loads silently, has a regular mass matrix, and stands on the ground in its limits."""
     if name in REFUSED:
