@@ -36,6 +36,11 @@ KINDS = {
 }
 
 
+def interpreted(kernel):
+    """A kernel that takes any object with the fields of a record."""
+    return getattr(kernel, "py_func", kernel)
+
+
 def robot_of(model, points=NO_POINTS, **more):
     """A robot that consists of a model."""
     return Robot("tree", model, points, np.arange(0), pin.neutral(model), **more)

@@ -1,10 +1,10 @@
 """Pairs of contact spheres and shapes, and of polytopes, as arrays for the kernels."""
 
-import itertools
 from collections.abc import Mapping
 
 import numpy as np
 
+from nmdp_pin._dynamics.blocks import balls_around, blocks_of, boxes_around
 from nmdp_pin._dynamics.polytopes import placed, polytope_pairs
 from nmdp_pin._dynamics.solid_pairs import SolidCalls, solid_pairs
 from nmdp_pin._dynamics.world_points import touches
@@ -26,12 +26,11 @@ from nmdp_pin._kernels.rims import is_rim
 from nmdp_pin._kernels.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin._terrain import Cone, Cylinder, Plane, Terrain
-from nmdp_pin._terrain.shape import Solid, box_around
+from nmdp_pin._terrain import Cone, Cylinder, Terrain
+from nmdp_pin._terrain.shape import Solid
 from nmdp_pin._terrain.triangles import joined
 
 _SAME = 1e-6  # [m] between a disc and the end of a cylinder that it is
-_UNBOUNDED = np.array([[0.0] * 3, [np.inf] * 3])  # a box
 
 
 def n_pairs_of(candidates: Candidates) -> int:
@@ -96,7 +95,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         radii[of_pair], axes[of_pair], solid[of_pair] = 0.0, 0.0, True
         extents[of_pair] = np.linalg.norm(top.half_extents)
     sizes = extents + radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
-    blocks = _blocks(bodies[of_polytopes < 0], len(bodies))
+    blocks = blocks_of(bodies[of_polytopes < 0], len(bodies))
     facing = _facing(bodies, local, radii, axes, surfaces)
     plain = (table[rows, 0] == PLANE) & (of_polytopes < 0) & ~axes.any(axis=(1, 2))
     return Candidates(
@@ -118,8 +117,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         triangles=joined([surface.arrays.triangles for surface in surfaces.values()]),
         owners=np.array(owners, np.int64),
         blocks=blocks,
-        balls=_balls(blocks, local, sizes),
-        boxes=_boxes(blocks, bodies, of_polytopes, surfaces),
+        balls=balls_around(blocks, local, sizes),
+        boxes=boxes_around(blocks, bodies, of_polytopes, surfaces),
         polytopes=polytopes,
         pairs=of_polytopes,
         plain=plain,
@@ -206,61 +205,6 @@ def _facing(
                 alike &= np.abs(centre - local[own]).max(axis=1, initial=0.0) < _SAME
                 found[own[alike]] = *(side * out), -side * least
     return found
-
-
-def _blocks(bodies: np.ndarray, end: int) -> np.ndarray:
-    """Where blocks with the same bodies begin, the first of polytopes, and the end, (g + 1,)."""
-    changes = np.flatnonzero(np.diff(bodies, axis=0).any(axis=1)) + 1
-    first = [0, *changes.tolist()] if len(bodies) else []
-    polytopes = [len(bodies)] if len(bodies) < end else []
-    return np.array([*first, *polytopes, end], np.int64)
-
-
-def _balls(blocks: np.ndarray, local: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Balls around the points of blocks, shape (g, 4).
-
-    Args:
-        blocks: where they begin, shape (g + 1,).
-        local: centres of the candidates [m], shape (k, 3).
-        sizes: how far their spheres reach from the centres [m], shape (k,).
-    """
-    found = np.zeros((len(blocks) - 1, 4))
-    for g, (begin, end) in enumerate(itertools.pairwise(blocks.tolist())):
-        centre = local[begin:end].mean(axis=0)
-        gaps = np.linalg.norm(local[begin:end] - centre, axis=1) + sizes[begin:end]
-        found[g] = *centre, gaps.max()
-    return found
-
-
-def _boxes(
-    blocks: np.ndarray,
-    bodies: np.ndarray,
-    polytopes: np.ndarray,
-    surfaces: Mapping[int, Terrain],
-) -> np.ndarray:
-    """Boxes around the shapes of blocks, without bounds for polytopes, shape (g, 2, 3).
-
-    Args:
-        blocks: where they begin, shape (g + 1,).
-        bodies: bodies of the candidates, shape (k, 2).
-        polytopes: pairs of polytopes of the candidates, -1: none, shape (k,).
-        surfaces: surfaces by body.
-    """
-    around = {body: _box_around(surface) for body, surface in surfaces.items()}
-    found = np.tile(_UNBOUNDED, (len(blocks) - 1, 1, 1))
-    for g, begin in enumerate(blocks[:-1].tolist()):
-        if polytopes[begin] < 0:
-            found[g] = around[int(bodies[begin, 1])]
-    return found
-
-
-def _box_around(surface: Terrain) -> np.ndarray:
-    """Centre and half lengths of a box around shapes, inf where there are planes, shape (2, 3)."""
-    if any(isinstance(shape, Plane) for shape in surface.shapes):
-        return _UNBOUNDED
-    boxes = [box_around(shape.collision_geometry(), shape.placement) for shape in surface.shapes]
-    low, high = np.min([a for a, _ in boxes], axis=0), np.max([b for _, b in boxes], axis=0)
-    return np.array([0.5 * (low + high), 0.5 * (high - low)])
 
 
 def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pinocchio as pin
 import pytest
-from kernel_scenes import array_of
+from kernel_scenes import array_of, interpreted
 from scipy.optimize import fsolve
 
 from nmdp_pin._kernels.implicit_function import _solve_smoothed
@@ -19,11 +19,6 @@ CORNERS = {
     "solid": np.random.default_rng(0).standard_normal((6, 3)),
     "point": np.array([[0.3, 0.1, 0.0]]),
 }
-
-
-def interpreted(kernel):
-    """A kernel that takes any object with the fields of a record."""
-    return getattr(kernel, "py_func", kernel)
 
 
 @pytest.mark.parametrize("name", CORNERS)

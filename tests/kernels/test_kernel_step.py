@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
-from kernel_scenes import array_of, robot_of
+from kernel_scenes import array_of, interpreted, robot_of
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
@@ -318,7 +318,7 @@ def test_the_estimated_error_is_that_of_a_better_quadrature(order):
 def test_numbers_that_are_not_finite():
     """Anywhere in the end of a step, and those whose squares overflow."""
     end = Steps().form.new_end()
-    is_finite = getattr(kernel._is_finite, "py_func", kernel._is_finite)
+    is_finite = interpreted(kernel._is_finite)
     end.numbers[:1] = np.nan  # of the residual, which is not asked for
     assert is_finite(end)
     for bad in (np.nan, np.inf, 1e200):

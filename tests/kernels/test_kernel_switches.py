@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+from kernel_scenes import interpreted
 
 from nmdp_pin._kernels.switches import SUM, TOUCH, WEIGHT, find_switches
 
@@ -25,8 +26,7 @@ def found(kinks=(), sums=(), depths=(-1.0, -1.0, -1.0), q=0.5):
     memory = SimpleNamespace(stage=SimpleNamespace(contacts=contacts))
     system = SimpleNamespace(joints=joints, candidates=None)
     switches = np.full((20, 3), -9)
-    kernel = getattr(find_switches, "py_func", find_switches)  # takes any object with the fields
-    n = kernel(system, memory, at, FIRST, face, 1e-9, switches)
+    n = interpreted(find_switches)(system, memory, at, FIRST, face, 1e-9, switches)
     return [tuple(row) for row in switches[:n].tolist()]
 
 
