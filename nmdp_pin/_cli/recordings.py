@@ -17,6 +17,7 @@ from nmdp_pin._cli.terminal import (
     TEXTS,
     WIDTH,
     Force,
+    StepOverrides,
     check_outputs,
     note,
     printable,
@@ -170,14 +171,7 @@ def export(
 
 def repeat(
     dump: Annotated[Path, typer.Argument(help="File of a failed step (.npz).")],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Override of a key, such as integrator.max_iterations=200.",
-        ),
-    ] = None,
+    overrides: StepOverrides = None,
 ) -> None:
     """Repeat the failed step of a run, and compare both outcomes.
 

@@ -1,5 +1,6 @@
 """What commands share: output files, Ctrl-C, and lines on the terminal."""
 
+import functools
 import importlib.util
 import logging
 import os
@@ -39,12 +40,12 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _INTERVAL = 0.1  # [s] between two drawings, so that drawing costs no run anything
 
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="Override of a key, such as integrator.dt=0.02."
-    ),
+_SET = functools.partial(typer.Option, "--set", metavar="KEY=VALUE")
+Overrides = Annotated[list[str] | None, _SET(help="Override of a key, such as integrator.dt=0.02.")]
+StepOverrides = Annotated[
+    list[str] | None, _SET(help="Override of a key, such as integrator.control.min_step=1e-4.")
 ]
+"""Those that one step feels."""
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
 
 

@@ -25,6 +25,7 @@ FIGURES = ("iterations", "rejected", "evaluations", "discarded", "residual", "co
 """What is kept of the result, beside its status and the lengths of its sub-steps."""
 
 _OF_RUNS = ("duration", "integrator.dt")  # keys that change no step of a given length
+_OF_COMMANDS = ("controller", "disturbances")
 _COMMAND = tuple(field.name for field in fields(Command) if field.name != "base_gains")
 _ARRAYS = (*ARRAYS, *(f"command.{name}" for name in _COMMAND))
 
@@ -70,7 +71,7 @@ class FailedStep:
 
         Args:
             simulator: simulator to use; None: that of the scenario.
-            overrides: changes to the scenario, such as "integrator.max_iterations=200".
+            overrides: changes to the scenario, such as "integrator.control.min_step=1e-4".
 
         Raises:
             RecordingError: there is neither a simulator nor a scenario.
@@ -88,11 +89,13 @@ class FailedStep:
             for override in overrides:
                 apply_override(table, override)
             setup = Scenario.from_dict(table).build(visuals=False)
-            held = () if setup.controller.follows_time else ("controller", "disturbances")
+            kept = _OF_RUNS if setup.controller.follows_time else (*_OF_RUNS, *_OF_COMMANDS)
             for key in (override.partition("=")[0].strip() for override in overrides):
-                if key in _OF_RUNS or key.partition(".")[0] in held:
-                    what = "command" if key not in _OF_RUNS else f"length, {self.h:g} s"
-                    raise ScenarioError(f"a step is repeated with its {what}", key=key)
+                if key.startswith(kept):
+                    raise ScenarioError(
+                        f"a step is repeated with its length, {self.h:g} s, and its command",
+                        key=key,
+                    )
             if setup.controller.follows_time:
                 timed = Timed(setup.controller, self.state, self.h)
                 return setup.simulator.step(self.state, timed, self.h)
