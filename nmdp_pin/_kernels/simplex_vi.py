@@ -7,7 +7,8 @@ solution is found when the face no longer changes: Newton's method on the natura
 x - P(x - F(x) / unit). Steps are halved where that does not fall, as with many contacts. The first
 face is that of the weights that are there, and where it leads nowhere the one that they project to.
 
-A proximal term makes each block's own equations regular, which leaves one system for dq. Where
+A proximal term makes each block's own equations regular, which leaves one system for dq. What a
+block adds to it is kept while its face stays, as that of most blocks does from face to face. Where
 there are more forces than motions it is large, since they are not unique, and its centre follows
 the solution until it no longer matters: the proximal point method.
 """
@@ -80,6 +81,30 @@ class AffineVI(NamedTuple):
     enough: Array
 
 
+class Answers(NamedTuple):
+    """Answers of the blocks on their faces: they move from x by -Y [1; dq] along directions D.
+
+    Here dq is that of the k dofs that a block feels.
+
+    Args:
+        stale: whether they belong to another face, centre or proximal term, shape (blocks,).
+        x: points on the faces, shape (n,).
+        number: numbers of directions, shape (blocks,).
+        D: directions, shape (blocks, r, m).
+        Y: shape (blocks, r, 1 + k).
+        wrench: J_force' V D, shape (blocks, r, k).
+        push: generalised forces where dq is zero, shape (blocks, k).
+    """
+
+    stale: Array
+    x: Array
+    number: Array
+    D: Array
+    Y: Array
+    wrench: Array
+    push: Array
+
+
 @jit
 def dofs_of(J_force: Array, J_motion: Array, rows: Array, felt: Array) -> Array:
     """Dofs that blocks act on or depend on, in order, shape (blocks, nv).
@@ -150,12 +175,12 @@ def clip_to_simplices(x: Array, first: Array) -> None:
 
 
 @jit
-def _threshold(y: Array, begin: int, m: int, ordered: Array) -> tuple[bool, float, float]:
-    """Whether the sum of a block of the projection of y is one, and what is subtracted from y.
+def _threshold(y: Array, begin: int, m: int, ordered: Array) -> tuple[float, float]:
+    """What is subtracted from a block of y in its projection, where sum(max(y, 0)) > 1.
 
     That is the threshold tau with sum(max(y - tau, 0)) = 1, in two parts: the largest entry of the
     block and the rest. Beside entries of 1e16 and more, which weights of a contact have that can
-    give next to nothing, one is lost. Where sum(max(y, 0)) <= 1 it is zero.
+    give next to nothing, one is lost.
     """
     for e in range(m):  # ascending, by insertion
         value, place = y[begin + e], e
@@ -163,15 +188,14 @@ def _threshold(y: Array, begin: int, m: int, ordered: Array) -> tuple[bool, floa
             ordered[place] = ordered[place - 1]
             place -= 1
         ordered[place] = value
-    top, total, positive, tau = ordered[m - 1], 0.0, 0.0, 0.0
+    top, total, tau = ordered[m - 1], 0.0, 0.0
     for e in range(m):
         value = ordered[m - 1 - e]
-        positive += max(value, 0.0)
         total += value - top
         threshold = (total - 1.0) / (e + 1)
         if value - top > threshold:
             tau = threshold
-    return (True, top, tau) if positive > 1.0 else (False, 0.0, 0.0)
+    return top, tau
 
 
 @jit
@@ -206,10 +230,13 @@ def natural_map(
     for b in range(vi.rows.size):
         begin, end, farthest, moved = vi.first[b], vi.first[b + 1], 0.0, 0.0
         unit = (1.0 + proximal) * vi.unit[b]  # one a block, so that its projection is the usual one
+        total, top, tau = 0.0, 0.0, 0.0
         for e in range(begin, end):
             y[e] = x[e] - F[e] / unit
-        tight, top, tau = _threshold(y, begin, end - begin, ordered)
-        face[x.size + b] = tight
+            total += max(y[e], 0.0)
+        face[x.size + b] = total > 1.0
+        if total > 1.0:
+            top, tau = _threshold(y, begin, end - begin, ordered)
         for e in range(begin, end):
             face[e] = y[e] - top > tau
             off = x[e] - max(y[e] - top - tau, 0.0)
@@ -320,61 +347,62 @@ def make_orthonormal(directions: Array, k: int, m: int, least: float) -> bool:
 
 @jit
 def answer_of(
-    vi: AffineVI,
-    b: int,
-    term: float,
-    D: Array,
-    x0: Array,
-    centre: Array,
-    x: Array,
-    forces: Array,
-    Y: Array,
+    vi: AffineVI, b: int, term: float, x0: Array, centre: Array, face: Array, answers: Answers
 ) -> bool:
-    """Answer of a block on its face: it moves by -Y [1; dq] along directions D from x.
-
-    Here dq is that of the dofs that the block feels.
+    """Write the answer of a block; False where its equations are singular.
 
     Args:
         vi: the inequality.
         b: index of the block.
         term: proximal term of the block.
-        D: directions, shape (k, m).
         x0: point at which the inequality is stated, shape (n,).
         centre: centre of the proximal term, shape (n,).
-        x: point on the face, shape (n,).
-        forces: output, V D, shape (k, r).
-        Y: output, shape (k, 1 + number of dofs).
-
-    Returns:
-        False where the equations of the block are singular.
+        face: variables above zero, then sums at one, shape (n + blocks,).
+        answers: output, of which the block is written.
     """
-    k, begin = D.shape[0], vi.first[b]
-    m, total, M = vi.first[b + 1] - begin, 0.0, matrix(k, k)
+    begin, rows, felt, x = vi.first[b], vi.rows[b], vi.felt[b], answers.x
+    D, Y, wrench, push = answers.D[b], answers.Y[b], answers.wrench[b], answers.push[b]
+    m, total, k = vi.first[b + 1] - begin, 0.0, directions_of(vi, b, face, centre, x, D)
+    answers.number[b] = k
+    for s in range(felt):
+        push[s] = 0.0
     for e in range(m):
         total += x[begin + e] - x0[begin + e]
+    for i in range(rows):
+        force = 0.0
+        for e in range(m):
+            force += vi.V[b, i, e] * (x[begin + e] - x0[begin + e])
+        if force != 0.0:
+            for s in range(felt):
+                push[s] += vi.J_force[b, i, s] * force
+    if k == 0:
+        return True
+    M, pivots = matrix(k, k), indices(k)
     for a in range(k):
         Y[a, 0], lift = 0.0, 0.0
         for e in range(m):
             Y[a, 0] += term * D[a, e] * (x[begin + e] - centre[begin + e])
-        for s in range(Y.shape[1] - 1):
-            Y[a, 1 + s] = 0.0
-        for i in range(vi.rows[b]):
+        for s in range(felt):
+            Y[a, 1 + s] = wrench[a, s] = 0.0
+        for i in range(rows):
             force = 0.0
             for e in range(m):
                 force += vi.V[b, i, e] * D[a, e]
-            forces[a, i] = force
             lift += force * vi.lift[b, i]
             Y[a, 0] += force * (vi.motion[b, i] + vi.lift[b, i] * total)
-            for s in range(vi.felt[b]):
+            for s in range(felt):
                 Y[a, 1 + s] += force * vi.J_motion[b, i, s]
+                wrench[a, s] += force * vi.J_force[b, i, s]
         for c in range(k):
             M[a, c] = 0.0
             for e in range(m):
                 M[a, c] += (lift + term * D[a, e]) * D[c, e]
-    pivots = indices(k)
     if not lu_factor(M, pivots):
         return False
-    lu_solve(M, pivots, Y)
+    lu_solve(M, pivots, Y[:k])
+    for a in range(k):
+        for s in range(felt):
+            push[s] -= wrench[a, s] * Y[a, 0]
     return True
 
 
@@ -386,6 +414,7 @@ def solve_on_face(
     centre: Array,
     face: Array,
     fresh: bool,
+    answers: Answers,
     LU: Array,
     pivots: Array,
     x: Array,
@@ -402,6 +431,7 @@ def solve_on_face(
         centre: centre of the proximal term, shape (n,).
         face: variables above zero, then sums at one, shape (n + blocks,).
         fresh: whether the face or the term differs from that of `LU`.
+        answers: those of the blocks; stale ones are written.
         LU: factors of the matrix of dq, shape (nv, nv).
         pivots: those of `LU`, shape (nv,).
         x: output, shape (n,).
@@ -410,48 +440,52 @@ def solve_on_face(
     Returns:
         False where equations are singular or a number is not finite.
     """
-    blocks, most, m, nv = vi.rows.size, vi.V.shape[1], vi.V.shape[2], dq.size
-    D, Y = np.empty((blocks, most, m)), np.empty((blocks, most, 1 + vi.J_motion.shape[2]))
-    right, size, forces = np.empty((nv, 1)), indices(blocks), matrix(most, most)
+    nv, right = dq.size, np.empty((dq.size, 1))
     if fresh:
         copy_matrix(vi.A, LU)
     for l in range(nv):
         right[l, 0] = -vi.G[l]
-    for b in range(blocks):
-        begin, k = vi.first[b], directions_of(vi, b, face, centre, x, D[b])
-        size[b] = k
-        for i in range(vi.rows[b]):
-            force = 0.0
-            for e in range(vi.first[b + 1] - begin):
-                force += vi.V[b, i, e] * (x[begin + e] - x0[begin + e])
-            if force != 0.0:
-                for s in range(vi.felt[b]):
-                    right[vi.dofs[b, s], 0] += vi.J_force[b, i, s] * force
-        term = proximal * vi.unit[b]
-        if k > 0 and not answer_of(vi, b, term, D[b, :k], x0, centre, x, forces, Y[b, :k]):
-            return False
-        for a in range(k):
-            for s in range(vi.felt[b]):
-                l, wrench = vi.dofs[b, s], 0.0
-                for i in range(vi.rows[b]):
-                    wrench += vi.J_force[b, i, s] * forces[a, i]
-                right[l, 0] -= wrench * Y[b, a, 0]
-                if fresh:
+    for b in range(vi.rows.size):
+        if answers.stale[b]:
+            term = proximal * vi.unit[b]
+            if not answer_of(vi, b, term, x0, centre, face, answers):
+                return False
+            answers.stale[b] = False
+        for s in range(vi.felt[b]):
+            l = vi.dofs[b, s]
+            right[l, 0] += answers.push[b, s]
+            if fresh:
+                for a in range(answers.number[b]):
+                    wrench = answers.wrench[b, a, s]
                     for c in range(vi.felt[b]):
-                        LU[l, vi.dofs[b, c]] += wrench * Y[b, a, 1 + c]
+                        LU[l, vi.dofs[b, c]] += wrench * answers.Y[b, a, 1 + c]
     if fresh and not factor(LU, pivots):
         return False
     solve_factored(LU, pivots, right)
     for l in range(nv):
         dq[l] = right[l, 0]
-    for b in range(blocks):
-        for a in range(size[b]):
-            along = Y[b, a, 0]
+    copy_vector(answers.x, x)
+    for b in range(vi.rows.size):
+        for a in range(answers.number[b]):
+            along = answers.Y[b, a, 0]
             for s in range(vi.felt[b]):
-                along += Y[b, a, 1 + s] * dq[vi.dofs[b, s]]
+                along += answers.Y[b, a, 1 + s] * dq[vi.dofs[b, s]]
             for e in range(vi.first[b], vi.first[b + 1]):
-                x[e] -= along * D[b, a, e - vi.first[b]]
+                x[e] -= along * answers.D[b, a, e - vi.first[b]]
     return all_finite(dq) and all_finite(x)
+
+
+@jit
+def take_face(first: Array, other: Array, face: Array, stale: Array) -> None:
+    """Copy another face; the answers of blocks where it differs are stale."""
+    n = first[-1]
+    for b in range(stale.size):
+        changed = face[n + b] != other[n + b]
+        for e in range(first[b], first[b + 1]):
+            changed = changed or face[e] != other[e]
+            face[e] = other[e]
+        face[n + b] = other[n + b]
+        stale[b] = stale[b] or changed
 
 
 @jit
@@ -493,6 +527,16 @@ def solve_affine_vi(
     z, Fz, F, dz, centre = vector(n), vector(n), vector(n), vector(nv), vector(n)
     LU, pivots, ordered, y = np.empty((nv, nv)), indices(nv), vector(n), vector(n)
     face, other = np.zeros(n + blocks, np.bool_), np.zeros(n + blocks, np.bool_)
+    rows, m, felt = vi.V.shape[1], vi.V.shape[2], vi.J_motion.shape[2]
+    answers = Answers(
+        stale=np.ones(blocks, np.bool_),
+        x=vector(n),
+        number=indices(blocks),
+        D=np.empty((blocks, rows, m)),
+        Y=np.empty((blocks, rows, 1 + felt)),
+        wrench=np.empty((blocks, rows, felt)),
+        push=np.empty((blocks, felt)),
+    )
     for b in range(blocks):
         if not (vi.unit[b] > 0.0 and vi.unit[b] < np.inf):
             return False
@@ -509,12 +553,21 @@ def solve_affine_vi(
     faces = MOST_FACES
     while faces > 0:
         faces -= 1
-        if not solve_on_face(vi, proximal, x0, centre, face, fresh, LU, pivots, z, dz):
+        if not solve_on_face(vi, proximal, x0, centre, face, fresh, answers, LU, pivots, z, dz):
             break
         works_at(vi, proximal, x0, centre, dz, z, Fz)
         passing, fresh = proximal if centres > 0 else 0.0, False
         there = natural_map(vi, proximal, passing, z, Fz, centre, ordered, y, other)
-        if there == 0.0 or np.array_equal(face, other):
+        share, same = 1.0, np.array_equal(face, other)
+        while not same and not there <= (1.0 - _FALL * share) * here and share > _LEAST:
+            share *= 0.5
+            for i in range(n):
+                z[i] = 0.5 * (x[i] + z[i])
+                Fz[i] = 0.5 * (F[i] + Fz[i])
+            for l in range(nv):
+                dz[l] = 0.5 * (dq[l] + dz[l])
+            there = natural_map(vi, proximal, passing, z, Fz, centre, ordered, y, other)
+        if same or there == 0.0:
             moved, enough = _distance_left(vi, proximal, z, centre)
             copy_vector(z, x)
             copy_vector(dz, dq)
@@ -529,29 +582,24 @@ def solve_affine_vi(
             copy_vector(dq, at_centre)
             settled, faces = True, _MORE_FACES
             here, last, centres = np.inf, moved, centres - 1
+            answers.stale.fill(True)
             continue
-        share, fresh = 1.0, True
-        while not there <= (1.0 - _FALL * share) * here and share > _LEAST:
-            share *= 0.5
-            for i in range(n):
-                z[i] = 0.5 * (x[i] + z[i])
-                Fz[i] = 0.5 * (F[i] + Fz[i])
-            for l in range(nv):
-                dz[l] = 0.5 * (dq[l] + dz[l])
-            there = natural_map(vi, proximal, passing, z, Fz, centre, ordered, y, other)
-        if share <= _LEAST and guessed and not settled:  # once more, from where x0 projects to
+        fresh = True
+        if share <= _LEAST and settled:
+            break
+        if share <= _LEAST and guessed:  # once more, from where x0 projects to
             guessed, here, faces = False, np.inf, MOST_FACES
             copy_vector(x0, x)
             clear_vector(dq)
             works_at(vi, proximal, x0, centre, dq, x, F)
             natural_map(vi, proximal, 0.0, x, F, centre, ordered, y, face)
+            answers.stale.fill(True)
             continue
         copy_vector(z, x)
         copy_vector(Fz, F)
         copy_vector(dz, dq)
         here = there
-        for i in range(n + blocks):
-            face[i] = other[i]
+        take_face(first, other, face, answers.stale)
     if settled:
         copy_vector(centre, x)
         copy_vector(at_centre, dq)

@@ -51,6 +51,7 @@ LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
 FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _LEAST_PROXIMAL = 1e-7  # below which rounding is lost; the centre follows instead
 _REDUNDANT, _CENTRES = 3e-3, 10  # proximal term of more forces than motions, and its centres
+_FEW_CENTRES = 2  # of the least term
 _ENOUGH, _FINE = 0.03, 1e-3  # shares of the slip that may be left of these, and of other, forces
 _ROUNDING = 1e-12  # [-] of a weight
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
@@ -193,8 +194,14 @@ def solve_unconstrained(at: Point, linear: Linear, dq: Array) -> int:
 
 
 @jit
+def least_term(at: Point, dofs: int) -> float:
+    """Least proximal term of an iteration, which is larger where forces outnumber motions."""
+    return _REDUNDANT if at.n_active[1] * at.V.shape[1] > dofs else _LEAST_PROXIMAL
+
+
+@jit
 def newton_step(
-    at: Point, linear: Linear, proximal: float, slip: float, w1: Array, dq: Array
+    at: Point, linear: Linear, proximal: float, followed: bool, slip: float, w1: Array, dq: Array
 ) -> int:
     """One iteration: solve the linearised variational inequality.
 
@@ -202,6 +209,7 @@ def newton_step(
         at: the point.
         linear: derivatives there.
         proximal: proximal term, relative to the curvature of each contact.
+        followed: whether the centre of the term follows the solution where forces are redundant.
         slip: bound on the motion that other forces could still prevent [m].
         w1: output, weights of the contacts and joints, shape (n, m).
         dq: output, shape (nv,).
@@ -238,17 +246,20 @@ def newton_step(
     if not find_units(vi):
         return solve_unconstrained(at, linear, dq)
     here, found, centres = vector(first[k]), vector(first[k]), 0
-    redundant = proximal < _REDUNDANT and at.n_active[1] * rows > dq.size
+    least = least_term(at, dq.size)
+    redundant = proximal <= least and least > _LEAST_PROXIMAL
     share = _ENOUGH if redundant else _FINE
     for x in range(k):
         force = force_of(at, at.active[x])
         enough[x] = max(share * slip * force / unit[x], _ROUNDING)
         for e in range(first[x + 1] - first[x]):
             here[first[x] + e] = at.w[at.active[x], e]
-    if proximal <= _LEAST_PROXIMAL:
-        proximal, centres = _LEAST_PROXIMAL, 2
-    if redundant:
-        proximal, centres = _REDUNDANT, _CENTRES
+    if proximal <= least:
+        proximal = least
+        if not redundant:
+            centres = _FEW_CENTRES
+        elif followed:
+            centres = _CENTRES
     if not solve_affine_vi(vi, proximal, centres, here, found, dq):
         return QP_FAILED if solve_unconstrained(at, linear, dq) == CONVERGED else SINGULAR
     for x in range(k):
@@ -368,7 +379,10 @@ def solve_stage(
             if evaluations + work > budget:  # before it, since one may be too long
                 outcome = BUDGET_SPENT
                 break
-            outcome = newton_step(here, linear, proximal, tolerances.slip, w1, dq)
+            # One more iteration is cheaper than to follow the centre in the first one, which often
+            # is the last; but for contact models in Python.
+            followed = system.called > 0 or iterations > 1
+            outcome = newton_step(here, linear, proximal, followed, tolerances.slip, w1, dq)
             if outcome == SINGULAR:
                 break
             if outcome == CONVERGED:
@@ -394,7 +408,8 @@ def solve_stage(
                     break
             counts[2] += 1
             grown = _UNSOLVED if outcome == QP_FAILED else _TIGHTEN
-            proximal = max(grown * proximal, FIRST_PROXIMAL)
+            used = max(proximal, least_term(here, dq.size))
+            proximal = max(grown * used, FIRST_PROXIMAL)
             if proximal > _MOST_PROXIMAL or evaluations + work >= budget:
                 outcome = QP_FAILED if outcome == QP_FAILED else STALLED
                 break

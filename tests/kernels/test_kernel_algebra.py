@@ -226,7 +226,7 @@ class Linearised:
         )
         w1, dq = np.full((4, 4), np.nan), np.full(len(self.G), np.nan)
         parts = Linear(a["A"], a["J_force"], a["J_motion"], a["lift"])
-        return newton_step(at, parts, proximal, 0.0, w1, dq), w1, dq
+        return newton_step(at, parts, proximal, True, 0.0, w1, dq), w1, dq
 
 
 @pytest.mark.parametrize("rows", [3, 6])
