@@ -1,5 +1,7 @@
 """Which contact points are corners of a polytope, and which polytopes meet by their edges."""
 
+import itertools
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -13,9 +15,10 @@ from nmdp_pin._dynamics.polytopes import (
     _joined,
     _may_touch,
     convex_corners,
+    polytope_pairs,
 )
 from nmdp_pin._robot import ContactPoints
-from nmdp_pin._terrain import Capsule, Cone, Cylinder, Mesh
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Terrain
 
 VERTICES = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 DISC = np.diag([0.3, 0.3, 0.0])
@@ -68,6 +71,24 @@ def test_corners_of_prisms_are_those_of_their_axis():
     near = VERTICES[[0, 1]] + [0.1, 0.0, 0.0]
     prism = hull(near, rounding=0.2, rim=0.2, axis=VERTICES[:2])
     assert _corners(robot(discs=(True, True, True)), prism, 0) == [0, 1]
+
+
+def test_corners_of_boxes_make_no_pairs_of_their_own():
+    """Those of both boxes, in whatever order the contact points are, the first one too."""
+    cube = Box(size=(2.0, 2.0, 2.0))
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    surfaces, rows = {1: Terrain(cube), 2: Terrain(cube)}, {1: [0], 2: [1]}
+    for first, second in ((1, 2), (2, 1)):
+        points = ContactPoints(
+            tuple("abcdefghijklmnop"),
+            np.repeat([first, second], 8),
+            np.tile(corners, (2, 1)),
+            np.zeros(16),
+            np.repeat([second, first], 8),
+        )
+        tables, needless = polytope_pairs(robot_of(robot().model, points), surfaces, rows)
+        assert tables.pairs.tolist() == [[0, 1]]
+        assert needless == {(k, second - 1 if k < 8 else first - 1) for k in range(16)}
 
 
 BOX = hull()

@@ -132,6 +132,15 @@ def test_points_that_a_seam_covers_are_left_out() -> None:
         assert scene.hold((0.01, 0.0, 0.05), ABOVE, 1e-6) is found
 
 
+def test_turned_solids_are_near_where_they_reach() -> None:
+    """A rod along x, as z is after a third of a turn about (1, 1, 1), with its end on a coin."""
+    scene = Scene(Cylinder(radius=0.01, length=0.4), COIN)
+    above, on = scene.placements(0.2, 0.0, 0.02), scene.placements(0.2, 0.0, 0.011)
+    above[JOINT, :3] = on[JOINT, :3] = pin.exp3(np.full(3, 2.0 * np.pi / 3.0 / np.sqrt(3.0))).T
+    assert scene.calls.hold_overlaps(scene.contacts, scene.places, on, above)
+    np.testing.assert_allclose(scene.contacts.planes[scene.first], [0, 0, 1, 0.003], atol=EXACT)
+
+
 def test_what_is_far_off_is_left_alone() -> None:
     """Beyond a million kilometres, where squares overflow, and nowhere at all."""
     scene = Scene(CONE, COIN)

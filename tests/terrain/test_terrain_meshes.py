@@ -441,3 +441,19 @@ def test_cones_are_weighted_by_angles() -> None:
     tables = Terrain(Mesh(vertices=box.vertices, faces=box.faces)).arrays.triangles
     expected = 0.5 * np.pi * np.sign(tables.vertices)
     np.testing.assert_allclose(tables.cones, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("away", [0.0, 5.0, -5.0])
+def test_ridges_are_the_convex_edges(away: float) -> None:
+    """Those of an L-shaped prism but the one in its corner, along the products of the normals."""
+    vertices, faces = ell()
+    tables = Terrain(Mesh(vertices=vertices + away, faces=faces)).arrays.triangles
+    ring = [(i, (i + 1) % 6) for i in range(6)]
+    rims = [*ring, *((i + 6, j + 6) for i, j in ring)]
+    edges = [*rims, *((i, i + 6) for i in range(6) if i != 3)]
+    begin, end = (tables.vertices[tables.ridges[:, k]] for k in (0, 1))
+    assert len(begin) == len(edges)
+    off = 0.5 * (begin + end)[:, None] - vertices[edges].mean(axis=1) - away
+    assert np.linalg.norm(off, axis=2).min(axis=0).max() < ROUNDING
+    one, other = (tables.normals[tables.ridges[:, k]] for k in (2, 3))
+    assert (np.vecdot(np.cross(one, other), end - begin) > 0.0).all()
