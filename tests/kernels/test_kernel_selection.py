@@ -230,6 +230,26 @@ def test_faces_of_a_box_that_a_point_is_before(swept):
     assert len(seen) == 7
 
 
+@pytest.mark.parametrize("up", [1.0, -1.0])
+@pytest.mark.parametrize("right", [1.0, -1.0])
+@pytest.mark.parametrize("high", [0.2, 0.01])
+def test_a_disc_that_leans_over_an_edge_lies_on_the_face(up, right, high):
+    """The end of a cylinder is 2 mm deep in a face and 5 mm in the side: it is before the face.
+
+    Mirror images are alike; so is a box so thin that the disc's middle is behind that of the box.
+    """
+    body = free_body("body", Cylinder(radius=0.05, length=0.1), mass=1.0)
+    box = Terrain(Box(size=(0.2, 0.2, high)))
+    candidates = Form(System(body, box, FrictionCone(stiffness=1e3))).candidates
+    own = (candidates.pairs < 0) & (candidates.slots == 0) & candidates.semi_axes.any(axis=(1, 2))
+    k = int(np.flatnonzero(own & (up * candidates.facing[:, 2] < 0.0))[0])
+    R = pin.rpy.rpyToMatrix(0.0, 0.1 * up * right, 0.0)
+    p = np.array([right * 0.145, 0.01, up * (0.5 * high - 0.0065)])
+    M = array_of(pin.SE3(R, p - R @ candidates.local[k]))
+    expected = (8 if right > 0.0 else 0) + 16 + (32 if up > 0.0 else 0) + 4
+    assert seen_faces(candidates, k, tuple(p.tolist()), M) == expected
+
+
 def test_a_box_is_felt_on_the_sides_that_were_seen():
     """Along these axes it has no other side: closed forms, and normals as central differences."""
     ground, rng, half = Ground("box"), np.random.default_rng(1), np.array([4.0, 3.0, 1.0])

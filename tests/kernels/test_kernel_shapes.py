@@ -13,8 +13,9 @@ from kernel_scenes import array_of
 from nmdp_pin._contact import AnisotropicCone, FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
+from nmdp_pin._kernels.contacts import FLAT
 from nmdp_pin._kernels.planes import bend_contacts, missed_contacts, place_contacts, select_contacts
-from nmdp_pin._kernels.polytopes import polytope, side_of
+from nmdp_pin._kernels.polytopes import ON_A, polytope, side_of
 from nmdp_pin._kernels.shapes import MOST_SHARES, shares
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import (
@@ -286,3 +287,19 @@ def test_contacts_with_peaks_and_ridges(name, kinds, law):
         touching = pair.contacts.index[pair.place(M)]
         seen |= {*pair.contacts.features[touching, 0].tolist()}
     assert len(seen) >= kinds, seen
+
+
+def test_the_nearest_of_many_features_are_contacts():
+    """A plate that leans over a column of 20 sides: the corners that it is least far from."""
+    angles, half = 2.0 * np.pi * np.arange(20) / 20, 0.1
+    x, y = 0.1 * np.cos(angles), 0.1 * np.sin(angles)
+    ends = [np.stack([x, y, np.full(20, z)], axis=1) for z in (-half, half)]
+    column = trimesh.convex.convex_hull(np.vstack(ends))
+    pair = Pair(Box(size=(0.4, 0.4, 0.02)), Mesh(vertices=column.vertices, faces=column.faces))
+    M = pin.SE3(pin.rpy.rpyToMatrix(0.02, 0.03, 0.0), np.array([0.0, 0.0, half + 0.01]))
+    pair.select(M)
+    features, tables = pair.contacts.features[pair.candidates.pairs == 0], pair.candidates.polytopes
+    corners = polytope(tables, tables.pairs[0, 1]).vertices
+    above = (corners - M.translation) @ M.rotation[:, 2]  # more of those that are nearer, or deeper
+    assert (features[:, 0] == ON_A).all()
+    assert {*features[:, 2].tolist()} == {*np.argsort(-above)[:FLAT].tolist()}
