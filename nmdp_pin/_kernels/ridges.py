@@ -162,10 +162,10 @@ def _add_peak(
             continue
         c, e = edge_of(a, i)
         s, n, gap = _foot(c, e, x, minus(centre, x))
-        c, e = edge_of(before, i)
-        u, start = _entry(dot(n, minus(ahead(c, s, e), x)) - a.rounding, gap - a.rounding)
-        beyond = max(-s, s - 1.0) * length(e)
         gap -= a.rounding
+        c, e = edge_of(before, i)
+        u, start = _entry(dot(n, minus(ahead(c, s, e), x)) - a.rounding, gap)
+        beyond = max(-s, s - 1.0) * length(e)
         shallow = start >= _way_over_faces(before, a, u, x, none) - SAME
         if gap < limit and beyond <= slack and shallow and _is_peak(mesh, v, n):
             found = _keep(ON_SIDE, i, v, gap, features, gaps, found)

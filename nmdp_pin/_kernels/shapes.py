@@ -251,12 +251,14 @@ def missed_shapes(candidates: Candidates, contacts: Contacts, P: Array) -> bool:
     for block in range(len(candidates.blocks) - 1):
         if not _are_apart(candidates, block, P, still, 0.0, 0.0):
             begin, end = candidates.blocks[block], candidates.blocks[block + 1]
-            missed |= _is_missed(candidates, contacts, begin, end, P)
+            missed |= _list_missed(candidates, contacts, begin, end, P)
     return missed
 
 
 @jit
-def _is_missed(candidates: Candidates, contacts: Contacts, begin: int, stop: int, P: Array) -> bool:
+def _list_missed(
+    candidates: Candidates, contacts: Contacts, begin: int, stop: int, P: Array
+) -> bool:
     """Note candidates of a block that touch at placements P; see `missed_shapes`."""
     M, c, missed, end = np.empty((4, 3)), np.empty(3), False, begin
     relative_placement(P, candidates.bodies[begin, 0], candidates.bodies[begin, 1], M)
