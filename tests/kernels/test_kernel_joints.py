@@ -314,6 +314,26 @@ def test_joint_law_of_position_based_steps(method, name, tmp_path):
         assert_same(r[None], central_differences(energy, 2, STEP)[None])
 
 
+@pytest.mark.parametrize("end", [-4.0, 5.0])
+def test_energy_of_friction_is_its_work(end, tmp_path):
+    """From a joint that sticks to one that slips: the integral of the residual on the way."""
+    step, q = at_end("pbd", "sticking", tmp_path)
+    stick, begin, values = H * position_step.CREEP, 0.5, []
+
+    def residual(y):
+        return step.evaluate(q + stick * np.array([y - begin, 0.0]))[0]
+
+    for y in (begin, end):
+        residual(y)
+        values.append(step.value)
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+    kink, work = np.sign(end), 0.0
+    for a, b in ((begin, kink), (kink, end)):
+        at = 0.5 * (a + b) + 0.5 * (b - a) * nodes
+        work += 0.5 * (b - a) * stick * weights @ [residual(y) for y in at]
+    assert values[1] - values[0] == pytest.approx(work, rel=1e-6)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_torque_of_motors_and_friction_in_closed_form(name, tmp_path):
     """Limited efforts, damping, friction; around the point gains and torques do the same."""
