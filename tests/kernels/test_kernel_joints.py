@@ -16,6 +16,7 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels import joints as kernels
+from nmdp_pin._kernels import levenberg_marquardt as lm
 from nmdp_pin._kernels import position_step
 from nmdp_pin._kernels.joints import LEAST_SHARE, Joints, Torque
 from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
@@ -378,6 +379,30 @@ def test_motors_are_freed_once(tmp_path):
         assert step.memory.freed == pytest.approx(expected)
         assert point.A == pytest.approx(A + np.diag(expected))
         assert np.array_equal(torque.signs, over)
+
+
+@pytest.mark.parametrize("method", ["pbd", "pbfd"])
+def test_freed_motors_lose_their_stiffness_where_steps_become_short(method, tmp_path):
+    """After two trials that are rejected: the last step leads down, by the derivative alone."""
+    step, q = at_end(method, "saturated", tmp_path)
+    memory, account = step.memory, step.memory.account
+    r, A = step.evaluate(q), step.linearise()
+    U, metric = np.triu(memory.ref.U), memory.ref.metric
+    lm.open_step(memory)
+    step.point.q[:] = q
+    for lam in (0.0, 90.0, 900.0):
+        account[lm.VALUE] -= 1e6  # of the point before, so that the trial is rejected
+        account[lm.LAM] = lam / lm.GROW
+        assert lm.advance(memory)
+        if lam == 0.0:
+            stiffness = np.diag(memory.freed)
+            assert stiffness.any()
+        assert account[lm.LAM] == lam
+        H, g = A + stiffness * (lam < lm.EXACT), r
+        if method == "pbfd":
+            H, g = (np.linalg.solve(U.T, b) for b in (H, r))
+            H, g = H.T @ H, H.T @ g
+        assert memory.dx == pytest.approx(-np.linalg.solve(H + lam * metric, g), rel=1e-6)
 
 
 def test_a_trial_keeps_the_matrix(tmp_path):

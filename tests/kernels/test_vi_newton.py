@@ -302,6 +302,18 @@ def test_no_weights():
     np.testing.assert_allclose(found.point.q, c)
 
 
+def test_a_motor_that_saturates_costs_one_iteration_and_one_evaluation():
+    """Servos hold springs at q = 0: one gives way, and G is linear before and after."""
+    c, kp, limit = np.array([1.0, 0.05]), 9.0, 0.5
+    problem = Manifold(springs(np.eye(2), c, 0.0), np.zeros((0, 3, 6)), np.zeros(2))
+    problem.form.record.joints.effort[:], problem.stage.torque.kp[:] = limit, kp
+    found = problem.solve(0.0)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.point.q, [c[0] - limit, c[1] / (1.0 + kp)], atol=CLOSE)
+    assert problem.stage.torque.signs.tolist() == [-1.0, 0.0]
+    assert (found.iterations, found.evaluations, found.rejected) == (2, 4, 0)
+
+
 @pytest.mark.parametrize("limit", [1, 2])
 def test_iteration_limit(limit):
     """The limit ends the search, with feasible weights and the number of iterations made."""
