@@ -17,6 +17,7 @@ from nmdp_pin._terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of systems of up to seven equations with conditions below 100
 INEQUALITY = 1e-10  # of works of size 10 from the same systems
+SMALL_TERM = 1e-8  # likewise, with a proximal term of 1e-7
 RESPONSE = 1e-10  # of systems of up to 15 equations with conditions below 1000
 SIZES = range(1, 8)
 
@@ -211,7 +212,7 @@ class Linearised:
         self.motion = 2.0 * rng.standard_normal((4, rows))
         self.w = rng.dirichlet(np.ones(5), size=4)[:, :4].copy()
 
-    def solve(self, proximal=0.1, **changes):
+    def solve(self, proximal=0.1, followed=True, **changes):
         """Outcome, weights and motion."""
         a = {name: changes.get(name, value) for name, value in vars(self).items()}
         n_active = np.array([len(a["active"]), np.count_nonzero(a["active"] < 3)])
@@ -226,21 +227,34 @@ class Linearised:
         )
         w1, dq = np.full((4, 4), np.nan), np.full(len(self.G), np.nan)
         parts = Linear(a["A"], a["J_force"], a["J_motion"], a["lift"])
-        return newton_step(at, parts, proximal, True, 0.0, w1, dq), w1, dq
+        return newton_step(at, parts, proximal, followed, 0.0, w1, dq), w1, dq
 
 
-@pytest.mark.parametrize("rows", [3, 6])
+@pytest.mark.parametrize(
+    ("rows", "given", "followed", "proximal"),
+    [
+        (3, 0.1, True, 0.1),
+        (6, 0.1, True, 0.1),
+        (3, 1e-9, False, 0.0),  # the centre of a small term follows in any case
+        (6, 1e-9, False, 3e-3),  # the least one where forces outnumber motions
+        (6, 3e-3, False, 3e-3),
+        (6, 1e-9, True, 0.0),
+        (6, 3e-3, True, 0.0),
+    ],
+)
 @pytest.mark.parametrize("seed", range(5))
-def test_newton_step_solves_the_linearised_inequality(seed, rows):
+def test_newton_step_solves_the_linearised_inequality(seed, rows, given, followed, proximal):
     """Equations of motion and inequality hold with the weights and the motion that are returned."""
-    at, proximal = Linearised(seed, rows), 0.1
-    outcome, w1, dq = at.solve(proximal)
+    at, within = Linearised(seed, rows), INEQUALITY
+    if rows == 3 and given < 1e-7:
+        within = SMALL_TERM
+    outcome, w1, dq = at.solve(given, followed)
     assert outcome == CONVERGED
     used = np.ones((3, 4), dtype=bool)
     used[2, 1:] = False
     B = np.einsum("xam,xal->xml", at.V[at.active], at.J_force)[used]
     dw = (w1 - at.w)[at.active][used]
-    assert at.A @ dq == pytest.approx(-at.G + B.T @ dw, abs=INEQUALITY)
+    assert at.A @ dq == pytest.approx(-at.G + B.T @ dw, abs=within)
     assert np.array_equal(w1[1], at.w[1])
     assert np.array_equal(w1[3, 1:], at.w[3, 1:])
     moved = np.einsum("xam,xal->xml", at.V[at.active], at.J_motion)[used]
@@ -256,7 +270,7 @@ def test_newton_step_solves_the_linearised_inequality(seed, rows):
         assert found[rows_of].min() >= 0.0
         assert found[rows_of].sum() <= 1.0
         least = min(g[rows_of].min(), 0.0)
-        assert g[rows_of] @ found[rows_of] == pytest.approx(least, abs=INEQUALITY)
+        assert g[rows_of] @ found[rows_of] == pytest.approx(least, abs=within)
 
 
 def test_newton_step_without_contacts_and_without_a_solution():

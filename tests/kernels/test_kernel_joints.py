@@ -16,6 +16,7 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels import joints as kernels
+from nmdp_pin._kernels import levenberg_marquardt as lm
 from nmdp_pin._kernels import position_step
 from nmdp_pin._kernels.joints import LEAST_SHARE, Joints, Torque
 from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
@@ -314,6 +315,26 @@ def test_joint_law_of_position_based_steps(method, name, tmp_path):
         assert_same(r[None], central_differences(energy, 2, STEP)[None])
 
 
+@pytest.mark.parametrize("end", [-4.0, 5.0])
+def test_energy_of_friction_is_its_work(end, tmp_path):
+    """From a joint that sticks to one that slips: the integral of the residual on the way."""
+    step, q = at_end("pbd", "sticking", tmp_path)
+    stick, begin, values = H * position_step.CREEP, 0.5, []
+
+    def residual(y):
+        return step.evaluate(q + stick * np.array([y - begin, 0.0]))[0]
+
+    for y in (begin, end):
+        residual(y)
+        values.append(step.value)
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+    kink, work = np.sign(end), 0.0
+    for a, b in ((begin, kink), (kink, end)):
+        at = 0.5 * (a + b) + 0.5 * (b - a) * nodes
+        work += 0.5 * (b - a) * stick * weights @ [residual(y) for y in at]
+    assert values[1] - values[0] == pytest.approx(work, rel=1e-6)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_torque_of_motors_and_friction_in_closed_form(name, tmp_path):
     """Limited efforts, damping, friction; around the point gains and torques do the same."""
@@ -358,6 +379,30 @@ def test_motors_are_freed_once(tmp_path):
         assert step.memory.freed == pytest.approx(expected)
         assert point.A == pytest.approx(A + np.diag(expected))
         assert np.array_equal(torque.signs, over)
+
+
+@pytest.mark.parametrize("method", ["pbd", "pbfd"])
+def test_freed_motors_lose_their_stiffness_where_steps_become_short(method, tmp_path):
+    """After two trials that are rejected: the last step leads down, by the derivative alone."""
+    step, q = at_end(method, "saturated", tmp_path)
+    memory, account = step.memory, step.memory.account
+    r, A = step.evaluate(q), step.linearise()
+    U, metric = np.triu(memory.ref.U), memory.ref.metric
+    lm.open_step(memory)
+    step.point.q[:] = q
+    for lam in (0.0, 90.0, 900.0):
+        account[lm.VALUE] -= 1e6  # of the point before, so that the trial is rejected
+        account[lm.LAM] = lam / lm.GROW
+        assert lm.advance(memory)
+        if lam == 0.0:
+            stiffness = np.diag(memory.freed)
+            assert stiffness.any()
+        assert account[lm.LAM] == lam
+        H, g = A + stiffness * (lam < lm.EXACT), r
+        if method == "pbfd":
+            H, g = (np.linalg.solve(U.T, b) for b in (H, r))
+            H, g = H.T @ H, H.T @ g
+        assert memory.dx == pytest.approx(-np.linalg.solve(H + lam * metric, g), rel=1e-6)
 
 
 def test_a_trial_keeps_the_matrix(tmp_path):

@@ -1,8 +1,12 @@
 """Affine variational inequalities over simplices: against the quadratic programs, and by proof."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from kernel_scenes import interpreted
 
+from nmdp_pin._kernels import simplex_vi
 from nmdp_pin._kernels.simplex_vi import AffineVI, dofs_of, face_of, of_dofs, solve_affine_vi
 from nmdp_pin._papers.simplex_qp import SimplexQP
 
@@ -19,6 +23,7 @@ PROXIMAL, CENTRES = 1e-6, 20  # of which nothing is left to see
 FORCES = 1e-7  # of a weight; the conditions of the two differ
 FOLLOWED, VALLEY = 0.95, 1e-4  # share that reaches CENTRED (measured: 0.98), and what all reach
 CENTRED = 1e-9  # of the largest work; the term is followed to 1e-10 of a unit
+RESTARTED = (13, 17, 32)  # seeds of problems whose first face leads nowhere
 RESTS = 1e-12  # of a weight, the rounding at which the method stops
 
 
@@ -301,6 +306,12 @@ def random_forces(seed):
     return vi, x0, first, M, all_V.T @ motion
 
 
+def assert_moved_by(vi, x, x0, dq):
+    """The motion is that of the forces, as A is one."""
+    force = np.einsum("bie,be->bi", vi.V, (x - x0).reshape(-1, 12)).ravel()
+    np.testing.assert_allclose(dq, force, rtol=0.0, atol=FORCES)
+
+
 def test_forces_of_many_vertices():
     """Solved in their forces, blocks of 12 weights have the solution of the problem in weights."""
     inside = tight = circles = 0
@@ -312,12 +323,42 @@ def test_forces_of_many_vertices():
             circles += 1
             continue
         np.testing.assert_allclose(x, expected, rtol=0.0, atol=FORCES)
-        force = np.einsum("bie,be->bi", vi.V, (x - x0).reshape(-1, 12)).ravel()
-        np.testing.assert_allclose(dq, force, rtol=0.0, atol=FORCES)
+        assert_moved_by(vi, x, x0, dq)
         inside += int((sums_of(x, first) < 1.0).sum())
         tight += int((sums_of(x, first) > 1.0 - 1e-12).sum())
     assert min(inside, tight) > 20
     assert circles <= CIRCLES * SEEDS
+
+
+def _empty(*shape, dtype):
+    return np.empty(shape, dtype)
+
+
+def test_answers_are_kept_as_long_as_they_hold(monkeypatch):
+    """Where all blocks are answered anew for each face: the same bits, by more answers."""
+    for name, kernel in list(vars(simplex_vi).items()):
+        if getattr(kernel, "__module__", "") == simplex_vi.__name__:
+            monkeypatch.setattr(simplex_vi, name, interpreted(kernel))
+    for name, dtype in (("vector", float), ("matrix", float), ("indices", int)):
+        monkeypatch.setattr(simplex_vi, name, partial(_empty, dtype=dtype))
+    on_face, counts, factored = simplex_vi.solve_on_face, np.zeros(2, int), []
+
+    def counted(*arguments, anew):
+        stale = arguments[6].stale
+        stale |= anew
+        counts[int(anew)] += stale.sum()
+        factored.append(arguments[5])
+        return on_face(*arguments)
+
+    for seed in RESTARTED:
+        vi, x0, *_ = random_forces(seed)
+        found = np.full((2, len(x0) + len(vi.G)), np.nan)
+        for anew, out in enumerate(found):
+            monkeypatch.setattr(simplex_vi, "solve_on_face", partial(counted, anew=bool(anew)))
+            assert simplex_vi.solve_affine_vi(vi, 1e-3, CENTRES, x0, *np.split(out, [len(x0)]))
+        np.testing.assert_array_equal(*found)
+    assert counts[0] < 0.8 * counts[1]
+    assert not all(factored)  # with another centre the matrix stays
 
 
 def test_the_centre_of_a_large_proximal_term_follows():
@@ -328,8 +369,10 @@ def test_the_centre_of_a_large_proximal_term_follows():
     followed = 0
     for seed in range(SEEDS):
         vi, x0, first, M, motion = random_forces(seed)
-        x, _ = solved(vi, x0, 1e-3)
+        x, dq = solved(vi, x0, 1e-3)
         if x is not None:
+            assert_feasible(x, first)
+            assert_moved_by(vi, x, x0, dq)
             violation = worst_violation(M, motion, x0, x, first)
             followed += int(violation <= CENTRED * np.abs(M).max())
             assert violation <= VALLEY * np.abs(M).max()
@@ -339,6 +382,33 @@ def test_the_centre_of_a_large_proximal_term_follows():
     assert (
         worst_violation(np.ones((4, 4)), -np.ones(4), np.full(4, 0.1), x, [0, 2, 4]) <= INEQUALITY
     )
+
+
+def valley(slope, proximal):
+    """The shares of the way that a variable and its motion make to the minimum of a valley."""
+    end, M = 0.4, np.array([[slope]])
+    vi = plain(M, -slope * np.array([end]), np.array([0, 1]))
+    vi = vi._replace(unit=np.ones(1), enough=np.zeros(1))
+    return np.ravel(solved(vi, np.zeros(1), proximal, centres=60)) / end
+
+
+def test_a_proximal_term_becomes_smaller_where_its_centre_goes_on_and_on():
+    """It leaves p / (p + slope) of the way: from 0.05 on it falls to the slope, and no further."""
+    np.testing.assert_allclose(valley(2.5e-5, 0.05), 1.0, rtol=0.0, atol=1e-8)
+    least, slope = 1e-6, 1e-9  # at the least term a second centre as far on is the last one
+    left = least / (least + slope)
+    np.testing.assert_allclose(valley(slope, least), 1.0 - left**2, rtol=1e-6)
+
+
+def test_a_face_that_leads_to_itself_is_that_of_the_solution():
+    """Whatever rounding leaves, where no work is too small to matter."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        first = blocks(rng)
+        M, x0 = definite(rng, first[-1]), start(rng, first)
+        vi = plain(M, 30.0 * rng.standard_normal(first[-1]), first)
+        exact = vi._replace(enough=np.zeros(len(first) - 1))
+        np.testing.assert_allclose(solved(exact, x0, 1e-6, 0)[0], solved(vi, x0, 1e-6, 0)[0])
 
 
 def test_dofs_that_a_block_does_not_feel_are_left_out():

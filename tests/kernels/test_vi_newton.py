@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels import step as step_kernels
@@ -77,9 +77,10 @@ class Manifold:
         target: configuration of the target, shape (nv,).
         rate: rate of the velocity [1/s].
         robot: model, and the place of the contacts on its last body.
+        contact: contact model of other vertices than V.
     """
 
-    def __init__(self, function, V, target, rate=1.0, robot=None):
+    def __init__(self, function, V, target, rate=1.0, robot=None, contact=None):
         self.model, place = robot or sliders(len(target))
         n, last = len(V), self.model.njoints - 1
         points = ContactPoints(
@@ -90,7 +91,7 @@ class Manifold:
         )
         nv = self.model.nv
         made = Robot("manifold", self.model, points, np.arange(nv), pin.neutral(self.model))
-        self.form = Form(System(made, Terrain([Plane()]), Fixed(V)), reach=np.inf)
+        self.form = Form(System(made, Terrain([Plane()]), contact or Fixed(V)), reach=np.inf)
         dynamics, calls = self.form.record.dynamics, self.form.pinocchio
         self.evaluated = []
 
@@ -300,6 +301,48 @@ def test_no_weights():
     assert found.status is Status.CONVERGED
     assert found.point.w.shape == (0, 6)
     np.testing.assert_allclose(found.point.q, c)
+
+
+@pytest.mark.parametrize(("contacts", "terms"), [(1, 7), (2, 5)])
+def test_no_inequality_that_has_failed_is_solved_again(contacts, terms):
+    """Terms of 1e-6 and 1e-3 to 100, or of 3e-3 to 30 where forces outnumber motions."""
+    V = np.random.default_rng(0).standard_normal((contacts, 3, 4))
+    problem = Manifold(springs(np.eye(3), 1.0, 0.0), V, np.zeros(3))
+    problem.stage.contacts.reference[:, 3] = np.nan  # from where the contacts have moved
+    found = problem.solve(np.full((contacts, 4), 0.1))
+    assert found.status is Status.QP_FAILED
+    assert found.evaluations == 1
+    assert found.iterations == found.rejected == terms
+
+
+def test_the_first_iteration_leaves_a_part_of_redundant_forces():
+    """One contact holds two sliders: a proximal term of 3e-3 is left to the next iteration.
+
+    Where its vertices come from Python, an evaluation costs more than the centres that follow.
+    """
+    target, robot = np.array([0.2, 0.1]), (sliders(2)[0], np.array([0.0, 0.0, -0.01]))
+    function, zero = springs(np.eye(2), 0.0, 0.0), np.zeros((1, 3, 6))
+    cone = FrictionCone(stiffness=1e4, power=2)
+    compiled = Manifold(function, zero, target, robot=robot, contact=cone)
+    V = compiled.at(target, 0.0).V
+    called = Manifold(function, V, target, robot=robot)
+    for problem, after_one in ((compiled, False), (called, True)):
+        _, first, *others = problem.iterates(np.zeros((1, 6)))
+        assert np.allclose(first.q, target, rtol=0.0, atol=CLOSE) is after_one
+        assert len(others) == (0 if after_one else 1)
+        np.testing.assert_allclose([first, *others][-1].q, target, atol=CLOSE)
+
+
+def test_a_motor_that_saturates_costs_one_iteration_and_one_evaluation():
+    """Servos hold springs at q = 0: one gives way, and G is linear before and after."""
+    c, kp, limit = np.array([1.0, 0.05]), 9.0, 0.5
+    problem = Manifold(springs(np.eye(2), c, 0.0), np.zeros((0, 3, 6)), np.zeros(2))
+    problem.form.record.joints.effort[:], problem.stage.torque.kp[:] = limit, kp
+    found = problem.solve(0.0)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.point.q, [c[0] - limit, c[1] / (1.0 + kp)], atol=CLOSE)
+    assert problem.stage.torque.signs.tolist() == [-1.0, 0.0]
+    assert (found.iterations, found.evaluations, found.rejected) == (2, 4, 0)
 
 
 @pytest.mark.parametrize("limit", [1, 2])

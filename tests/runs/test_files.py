@@ -16,7 +16,7 @@ import pytest
 
 from nmdp_pin._files import array_cache
 from nmdp_pin._files.array_file import read_npy, read_npz, write_npz
-from nmdp_pin._files.input_file import DEEPEST, from_json, read_input
+from nmdp_pin._files.input_file import DEEPEST, from_json, read_input, toml_value
 from nmdp_pin._files.journal import Journal, read_chunks
 from nmdp_pin._files.output_file import check_writable, write_whole
 from nmdp_pin._files.sample_table import read_samples
@@ -143,6 +143,24 @@ def test_nested_json_is_refused(depth: int) -> None:
     with pytest.raises(ValueError, match="nested"):
         from_json("[" * depth + "]" * depth)
     assert from_json("[" * DEEPEST + "1" + "]" * DEEPEST)
+
+
+def test_a_toml_value_is_one_value_or_one_word() -> None:
+    """A word needs no quotes; what else would be set beside the value is refused."""
+    for text, value in (
+        ("0.1", 0.1),
+        ("true", True),
+        ("[1, 2]", [1, 2]),
+        ('"two words"', "two words"),
+        ("ne-nmdp", "ne-nmdp"),
+        ("~/a_1.urdf", "~/a_1.urdf"),
+    ):
+        assert toml_value(text) == value
+    with pytest.raises(ValueError, match="must hold one value"):
+        toml_value("1\nother = 2")
+    for text in ("", "two words", "1 +", "ne-nmdp\nother"):
+        with pytest.raises(ValueError, match=r"\(at (line|end)"):
+            toml_value(text)
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:
