@@ -250,6 +250,18 @@ def test_a_disc_that_leans_over_an_edge_lies_on_the_face(up, right, high):
     assert seen_faces(candidates, k, tuple(p.tolist()), M) == expected
 
 
+def test_a_tip_does_not_leave_by_the_face_to_which_it_points():
+    """It leans away from a side of a box, 1 mm off, and towards the bottom, half as far off."""
+    body = free_body("body", Cone(radius=0.05, length=0.1, rpy=(np.pi, 0.0, 0.0)), mass=1.0)
+    box = Terrain(Box(size=(0.2, 0.2, 0.2)))
+    candidates = Form(System(body, box, FrictionCone(stiffness=1e3))).candidates
+    tip = candidates.facing.any(axis=1) & ~candidates.semi_axes.any(axis=(1, 2))
+    k, p = int(np.flatnonzero(tip)[0]), np.array([0.099, 0.01, -0.0995])
+    R = pin.rpy.rpyToMatrix(0.0, np.pi / 4, 0.0)
+    M = array_of(pin.SE3(R, p - R @ candidates.local[k]))
+    assert seen_faces(candidates, k, tuple(p.tolist()), M) & 7 == 1
+
+
 def test_a_box_is_felt_on_the_sides_that_were_seen():
     """Along these axes it has no other side: closed forms, and normals as central differences."""
     ground, rng, half = Ground("box"), np.random.default_rng(1), np.array([4.0, 3.0, 1.0])
