@@ -477,7 +477,7 @@ def solve_on_face(
 
 @jit
 def take_face(first: Array, other: Array, face: Array, stale: Array) -> None:
-    """Copy another face; the answers of blocks where it differs are stale."""
+    """Copy another face; the answers of blocks where it differs become stale, and no others."""
     n = first[-1]
     for b in range(stale.size):
         changed = face[n + b] != other[n + b]
@@ -485,7 +485,7 @@ def take_face(first: Array, other: Array, face: Array, stale: Array) -> None:
             changed = changed or face[e] != other[e]
             face[e] = other[e]
         face[n + b] = other[n + b]
-        stale[b] = stale[b] or changed
+        stale[b] = changed
 
 
 @jit
