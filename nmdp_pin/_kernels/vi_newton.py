@@ -254,13 +254,11 @@ def newton_step(
         enough[x] = max(share * slip * force / unit[x], _ROUNDING)
         for e in range(first[x + 1] - first[x]):
             here[first[x] + e] = at.w[at.active[x], e]
-    if proximal <= least:
-        proximal = least
-        if not redundant:
-            centres = _FEW_CENTRES
-        elif followed:
-            centres = _CENTRES
-    if not solve_affine_vi(vi, proximal, centres, here, found, dq):
+    if redundant:
+        centres = _CENTRES if followed else 0
+    elif proximal <= least:
+        centres = _FEW_CENTRES
+    if not solve_affine_vi(vi, max(proximal, least), centres, here, found, dq):
         return QP_FAILED if solve_unconstrained(at, linear, dq) == CONVERGED else SINGULAR
     for x in range(k):
         for e in range(first[x + 1] - first[x]):
