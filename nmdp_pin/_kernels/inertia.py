@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.lie import cross_motions
 from nmdp_pin._kernels.linear import clear_matrix
 from nmdp_pin._kernels.manifold import add_multiplied_rows, add_rows
 from nmdp_pin._kernels.record import matrix, vector, zero_matrix
@@ -23,6 +24,7 @@ from nmdp_pin._kernels.stage import VELOCITIES, Point, Stage, System, copy_kinem
 from nmdp_pin._kernels.tree import (
     Tree,
     add_children,
+    add_products,
     placement_rate,
     project_stiffness,
     project_wrenches,
@@ -158,53 +160,6 @@ def inertial_hessian(
 
 
 @jit
-def rates_derivative(placements: Array, tree: Tree, S: Array, v: Array, derivative: Array) -> None:
-    """Derivative of the rates of the placements with respect to the configuration, v held.
-
-    The motion of a body is the sum of S_k v_k over the dofs above it; a dof l carries those of its
-    own joint and below along, by S_l x S_k v_k, and the body itself. Written, (nv, n, 4, 3).
-    """
-    parents, first_dofs = tree.parents, tree.first_dofs
-    n = len(placements)
-    twists = np.zeros((n, 6))
-    derivative[:] = 0.0
-    t, c, w, x = vector(6), vector(6), vector(3), vector(3)
-    for b in range(n):
-        if parents[b] >= 0:
-            twists[b] = twists[parents[b]]
-        for k in range(first_dofs[b], first_dofs[b + 1]):
-            for i in range(6):
-                twists[b, i] += S[k, i] * v[k]
-        w[:] = twists[b, 3:]
-        above = b
-        while above >= 0:
-            t[:] = twists[b]
-            if parents[above] >= 0:
-                t -= twists[parents[above]]
-            for l in range(first_dofs[above], first_dofs[above + 1]):
-                s = S[l]
-                cross_into(s[3:], t[:3], c[:3])
-                cross_into(s[:3], t[3:], x)
-                for i in range(3):
-                    c[i] += x[i]
-                cross_into(s[3:], t[3:], c[3:])
-                for r in range(4):
-                    # c x P + w x (S_l x P), and the linear parts of both at the origin
-                    p = placements[b, r]
-                    cross_into(s[3:], p, x)
-                    if r == 3:
-                        for i in range(3):
-                            x[i] += s[i]
-                    for i in range(3):
-                        j, k = (i + 1) % 3, (i + 2) % 3
-                        value = c[3 + j] * p[k] - c[3 + k] * p[j] + w[j] * x[k] - w[k] * x[j]
-                        if r == 3:
-                            value += c[i]
-                        derivative[l, b, r, i] = value
-            above = parents[above]
-
-
-@jit
 def momentum_wrenches(
     placements: Array, Z: Array, tree: Tree, S: Array, wrenches: Array, force: Array
 ) -> None:
@@ -227,30 +182,107 @@ def momentum_wrenches(
 
 
 @jit
-def reference_derivative(
-    placements: Array, tree: Tree, S: Array, change: Array, derivative: Array
+def add_placement_forces(
+    P: Array, S: Array, tree: Tree, other: Array, T: Array, share: float, A: Array
 ) -> None:
-    """The derivative of `inertial_gradient`, which is affine in the reference, as dofs change it.
+    """Add the derivative of `inertial_gradient` as dofs carry the reference along.
+
+    The gradient is affine in the reference, which changes as placements do at another
+    configuration.
 
     Args:
-        placements: as in the module's description.
+        P: placements of the bodies, shape (n, 4, 3).
+        S: motions of the dofs, shape (nv, 6).
         tree: bodies of the tree.
-        S: as in the module's description.
-        change: changes of the reference by each dof, which are those of bodies that it moves,
-            shape (nv, n, 4, 3).
-        derivative: output with a row for each dof, shape (nv, nv).
+        other: placements at the other configuration, shape (n, 4, 3).
+        T: motions of the dofs there, shape (nv, 6).
+        share: factor.
+        A: matrix to which the derivative is added, with a column for each dof, shape (nv, nv).
     """
-    wrenches = np.empty((len(placements), 6))
-    for d in range(len(change)):
-        for b in range(len(placements)):
-            if tree.moves[b + 1, d] != 0.0:
-                body_wrench(placements[b], change[d, b], tree.moments[b], wrenches[b])
-            else:
-                wrenches[b] = 0.0
-            for i in range(6):
-                wrenches[b, i] = -wrenches[b, i]
-        add_children(tree.parents, wrenches)
-        project_wrenches(S, tree.first_dofs, wrenches, derivative[d])
+    K = np.empty((len(P), 36))
+    inertial_stiffness(other, P, tree.moments, 1.0, K)
+    add_children(tree.parents, K)
+    add_products(S, T, tree.parents, tree.first_dofs, K, -share, A)
+
+
+@jit
+def add_rate_forces(
+    P: Array,
+    S: Array,
+    tree: Tree,
+    other: Array,
+    T: Array,
+    twists: Array,
+    share: float,
+    A: Array,
+) -> None:
+    """Add the derivative of `inertial_gradient` as dofs carry rates in the reference along.
+
+    The rates are those of the placements at another configuration, of a velocity that is held. With
+    the motions T_b of the body and T_a of what precedes the joint of dof l, a dof changes the rate
+    w_b x X of a point X by w_b x (T_l x X) - (T_b x T_l + T_l x T_a) x X.
+
+    Args:
+        P: placements of the bodies, shape (n, 4, 3).
+        S: motions of the dofs, shape (nv, 6).
+        tree: bodies of the tree.
+        other: placements at the other configuration, shape (n, 4, 3).
+        T: motions of the dofs there, shape (nv, 6).
+        twists: motions of the bodies there, that of the world first, shape (n + 1, 6).
+        share: factor.
+        A: matrix to which the derivative is added, with a column for each dof, shape (nv, nv).
+    """
+    K, R, turns = np.empty((len(P), 36)), np.empty((len(P), 36)), np.empty(T.shape)
+    inertial_stiffness(other, P, tree.moments, 1.0, K)
+    for b in range(len(P)):
+        _rate_stiffness(K[b], twists[b + 1], R[b])
+        for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
+            cross_motions(T[l], twists[tree.parents[b] + 1], turns[l])
+    add_children(tree.parents, K)
+    add_children(tree.parents, R)
+    add_products(S, T, tree.parents, tree.first_dofs, R, -share, A)
+    add_products(S, turns, tree.parents, tree.first_dofs, K, share, A)
+
+
+@jit
+def _rate_stiffness(K: Array, twist: Array, R: Array) -> None:
+    """Wrench of the changes w x (v + o x X) - T x (v, o) of rates by a motion (v, o) of a body.
+
+    Args:
+        K: wrench of the changes v + o x X as `inertial_stiffness` writes it, shape (36,).
+        twist: motion T of the body, w being its angular part, shape (6,).
+        R: output, shape (36,).
+    """
+    w, unit, turned, moment, x = twist[3:], vector(6), vector(6), vector(3), vector(3)
+    trace = 0.5 * (K[21] + K[28] + K[35])
+    for i in range(3):  # integral of rho X (w . X'), X' being the point at the other configuration
+        moment[i] = trace * w[i]
+        for j in range(3):
+            moment[i] -= K[21 + 6 * j + i] * w[j]
+    for c in range(6):
+        for i in range(6):
+            unit[i] = 1.0 if i == c else 0.0
+        cross_motions(twist, unit, turned)
+        for i in range(6):
+            total = 0.0
+            for j in range(6):
+                total -= K[6 * i + j] * turned[j]
+            R[6 * i + c] = total
+        # the force turns with w
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            R[6 * i + c] += w[j] * K[6 * k + c] - w[k] * K[6 * j + c]
+        if c < 3:  # the moment of w x v
+            cross_into(w, unit[:3], x)
+            for i in range(3):
+                for j in range(3):
+                    R[18 + 6 * i + c] += K[18 + 6 * i + j] * x[j]
+        else:  # and of w x (o x X') = o (w . X') - X' (w . o)
+            cross_into(moment, unit[3:], x)
+            for i in range(3):
+                j, k = (i + 1) % 3, (i + 2) % 3
+                apart = K[21 + 6 * j + k] - K[21 + 6 * k + j]  # integral of rho X x X'
+                R[18 + 6 * i + c] += x[i] - w[c - 3] * apart
 
 
 @jit
@@ -264,26 +296,6 @@ def placement_rates(P: Array, twists: Array, rates: Array) -> None:
     """
     for b in range(rates.shape[0]):
         placement_rate(P[b + 1], twists[b + 1], rates[b])
-
-
-@jit
-def placements_derivative(P: Array, S: Array, moves: Array, change: Array) -> None:
-    """Derivatives of the placements of bodies with respect to each dof.
-
-    Args:
-        P: placements, that of the world first, shape (n + 1, 4, 3).
-        S: motions of the dofs at the world's origin, shape (nv, 6).
-        moves: 1 for dofs that move a body, else 0, shape (n + 1, nv).
-        change: output, shape (nv, n, 4, 3).
-    """
-    for l in range(S.shape[0]):
-        for b in range(change.shape[1]):
-            if moves[b + 1, l] == 0.0:
-                for r in range(4):
-                    for a in range(3):
-                        change[l, b, r, a] = 0.0
-            else:
-                placement_rate(P[b + 1], S[l], change[l, b])
 
 
 @jit

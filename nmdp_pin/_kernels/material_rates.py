@@ -1,8 +1,7 @@
 """Derivatives of the inertia of material points in the stages of a step by the start of the step.
 
 The placements that the bodies would reach without forces, or their rates, follow from placements of
-the bodies at a few configurations (`kernels.step.state_stage`): each part is the derivative of such
-placements by the dofs, times those of the dofs by z (see `step_derivatives`).
+the bodies at two configurations at most (`kernels.step.state_stage`).
 """
 
 from __future__ import annotations
@@ -11,31 +10,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.inertia import placements_derivative, rates_derivative, reference_derivative
+from nmdp_pin._kernels.inertia import add_placement_forces, add_rate_forces
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.linear import add_product
+from nmdp_pin._kernels.linear import add_product, clear_matrix, copy_matrix
 from nmdp_pin._kernels.manifold import integrate_derivatives
 from nmdp_pin._kernels.stage import Point, Stage, System
 from nmdp_pin._kernels.step import Memory, Start
 
 
 class Parts(NamedTuple):
-    """Parts of the derivative of the target of a stage, two for each end that it follows from.
+    """The configurations from which the target of a stage follows, and how they move with z.
 
     Args:
-        change: derivatives of placements or of their rates, by the dofs, (4, nv, n, 4, 3).
-        by_z: those of the dofs, shape (4, nv, nz).
+        P: placements of the bodies, shape (2, n, 4, 3).
+        S: motions of the dofs, shape (2, nv, 6).
+        twists: motions of the bodies, that of the world first, shape (2, n + 1, 6).
+        of_place: derivative by z of the dofs that carry placements, shape (2, nv, nz).
+        of_rate: likewise, of rates of placements, shape (2, nv, nz).
     """
 
-    change: Array
-    by_z: Array
+    P: Array
+    S: Array
+    twists: Array
+    of_place: Array
+    of_rate: Array
 
 
 @jit
 def new_parts(system: System, nz: int) -> Parts:
     """Memory for the parts; none where inertia is not that of material points."""
     n, nv = len(system.tree.parents), len(system.tree.rotors)
-    return Parts(np.empty((4, nv, n, 4, 3)), np.empty((4, nv, nz)))
+    return Parts(
+        np.empty((2, n, 4, 3)),
+        np.empty((2, nv, 6)),
+        np.empty((2, n + 1, 6)),
+        np.zeros((2, nv, nz)),
+        np.empty((2, nv, nz)),
+    )
 
 
 @jit
@@ -63,56 +74,57 @@ def open_parts(
     """
     origin, nv = memory.origin, of_q.shape[0]
     if not stage.displaced:
-        write_rates(system, origin, 1.0, of_q, of_v, parts, 0)
+        write_rates(origin, 1.0, of_q, of_v, parts, 0)
         return True
     back, by_q, by_d = np.empty(nv), np.empty((nv, nv)), np.empty((nv, nv))
     for l in range(nv):
         back[l] = -start.v[l] / stage.rate
     if not integrate_derivatives(system.tree.space, back, by_q, by_d):
         return False
-    _write_placements(system, origin, parts.change[0])
-    _write_placements(system, memory.scratch, parts.change[1])
+    _write_place(origin, parts, 0)
+    _write_place(memory.scratch, parts, 1)
     for k in range(nv):
         for z in range(of_q.shape[1]):
-            parts.by_z[0, k, z], parts.by_z[1, k, z] = 2.0 * of_q[k, z], 0.0
+            parts.of_place[0, k, z] = 2.0 * of_q[k, z]
         for l in range(nv):
-            for z in range(of_q.shape[1]):
-                moved = by_d[k, l] * of_v[l, z] / stage.rate - by_q[k, l] * of_q[l, z]
-                parts.by_z[1, k, z] += moved
+            by_q[k, l] *= -1.0
+            by_d[k, l] /= stage.rate
+    add_product(by_q, of_q, parts.of_place[1])
+    add_product(by_d, of_v, parts.of_place[1])
     return True
 
 
 @jit
 def write_rates(
-    system: System, at: Point, share: float, of_q: Array, of_v: Array, parts: Parts, first: int
+    at: Point, share: float, of_q: Array, of_v: Array, parts: Parts, number: int
 ) -> None:
-    """Write two parts: the share of an end in the rates of the placements.
+    """Write a part: the share of an end in the rates of the placements.
 
     Args:
-        system: what all steps share.
         at: the end.
         share: share of its rates.
         of_q: derivative of its configuration by z, shape (nv, nz).
         of_v: derivative of its velocity by z, shape (nv, nz).
-        parts: output; the others are multiplied by what the share leaves.
-        first: index of the first part, behind the others.
+        parts: output; the parts before are multiplied by what the share leaves.
+        number: index of the part.
     """
-    for i in range(first):
-        for k in range(of_q.shape[0]):
-            for z in range(of_q.shape[1]):
-                parts.by_z[i, k, z] *= 1.0 - share
-    rates_derivative(at.P[1:], system.tree, at.S, at.v, parts.change[first])
-    _write_placements(system, at, parts.change[first + 1])
+    _write_place(at, parts, number)
     for k in range(of_q.shape[0]):
         for z in range(of_q.shape[1]):
-            parts.by_z[first, k, z] = share * of_q[k, z]
-            parts.by_z[first + 1, k, z] = share * of_v[k, z]
+            for i in range(number):
+                parts.of_rate[i, k, z] *= 1.0 - share
+                parts.of_place[i, k, z] *= 1.0 - share
+            parts.of_rate[number, k, z] = share * of_q[k, z]
+            parts.of_place[number, k, z] = share * of_v[k, z]
 
 
 @jit
-def _write_placements(system: System, at: Point, change: Array) -> None:
-    """Write the derivatives of the placements at a point by the dofs."""
-    placements_derivative(at.P, at.S, system.tree.moves, change)
+def _write_place(at: Point, parts: Parts, number: int) -> None:
+    """Copy the placements and motions of a point into a part."""
+    for b in range(parts.P.shape[1]):
+        copy_matrix(at.P[b + 1], parts.P[number, b])
+    copy_matrix(at.S, parts.S[number])
+    copy_matrix(at.twists, parts.twists[number])
 
 
 @jit
@@ -121,7 +133,7 @@ def add_inertia_rates(
     stage: Stage,
     at: Point,
     parts: Parts,
-    number: int,
+    i: int,
     of_v: Array,
     v_z: Array,
     G_z: Array,
@@ -133,20 +145,23 @@ def add_inertia_rates(
         stage: equations of the stage.
         at: end of the stage, the last point that was evaluated.
         parts: parts of the derivative of the target.
-        number: number of the parts.
+        i: index of the stage.
         of_v: derivative of the reference velocity, shape (nv, nz).
         v_z: derivative of the velocity at the end, shape (nv, nz).
         G_z: shape (nv, nz).
     """
     tree, nv, rate = system.tree, at.v.size, stage.rate
     scale = rate * rate if stage.displaced else rate
-    force, turned = np.empty((nv, nv)), np.empty((nv, nv))
-    for i in range(number):
-        reference_derivative(at.P[1:], tree, at.S, parts.change[i], force)
-        for k in range(nv):
-            for l in range(nv):
-                turned[k, l] = scale * force[l, k]
-        add_product(turned, parts.by_z[i], G_z)
+    turned = np.empty((nv, nv))
+    for part in range(2 if stage.displaced else i + 1):
+        P, S, placements = parts.P[part], parts.S[part], at.P[1:]
+        clear_matrix(turned)
+        add_placement_forces(placements, at.S, tree, P, S, scale, turned)
+        add_product(turned, parts.of_place[part], G_z)
+        if not stage.displaced:
+            clear_matrix(turned)
+            add_rate_forces(placements, at.S, tree, P, S, parts.twists[part], scale, turned)
+            add_product(turned, parts.of_rate[part], G_z)
     if not stage.displaced:
         for k in range(nv):
             for l in range(nv):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.contact_motion import motion_at, wrench_at_origin
-from nmdp_pin._kernels.inertia import placements_derivative, reference_derivative
+from nmdp_pin._kernels.inertia import add_placement_forces
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import copy_matrix, copy_vector
 from nmdp_pin._kernels.manifold import (
@@ -21,13 +21,12 @@ from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, carried_sli
 from nmdp_pin._kernels.position_step import (
     PositionStep,
     StepStart,
-    Trial,
     describe_contact,
     linearise_step,
     replace_kinks,
 )
 from nmdp_pin._kernels.record import record, vector, zero_vector
-from nmdp_pin._kernels.tree import Tree, forward_kinematics, power, world_motions
+from nmdp_pin._kernels.tree import forward_kinematics, power, world_motions
 from nmdp_pin._kernels.vector3 import cross_into, dot, place
 
 
@@ -82,20 +81,21 @@ def step_partials(step: PositionStep, smooth: PositionStep, parts: StepPartials)
         result[k, 2 * nv + k] = -1.0 if torque.signs[k] == 0.0 else 0.0
     if step.scene.law.kind != FRICTIONAL:
         _pull_back(smooth, D0, result)
-    back, targets = np.empty((nv, nv)), np.empty((nv, nv))
+    back, targets = np.zeros((nv, nv)), np.zeros((nv, nv))
     q, P, S = np.empty(len(start.q0)), np.empty_like(step.ref.P0), np.empty((nv, 6))
     integrate(space, start.q0, 1.0, d, q)
     forward_kinematics(tree, q, P)
     world_motions(tree, P, S)
-    _target_forces(tree, trial, P, S, back)
-    _target_forces(tree, trial, step.ref.P0, step.ref.S0, targets)
+    share, P0, S0 = 1.0 / (h * h), step.ref.P0, step.ref.S0
+    add_placement_forces(trial.P[1:], trial.S, tree, P[1:], S, share, back)
+    add_placement_forces(trial.P[1:], trial.S, tree, P0[1:], S0, share, targets)
     add_contacts(step, result)
     for k in range(nv):
         for l in range(nv):
-            result[k, l] += 2.0 * targets[l, k] / (h * h)
+            result[k, l] += 2.0 * targets[k, l]
             for j in range(nv):
-                result[k, l] -= back[j, k] * by_q[j, l] / (h * h)
-                result[k, nv + l] += back[j, k] * by_d[j, l] / h
+                result[k, l] -= back[k, j] * by_q[j, l]
+                result[k, nv + l] += h * back[k, j] * by_d[j, l]
     return True
 
 
@@ -130,22 +130,6 @@ def _pull_back(step: PositionStep, D0: Array, result: Array) -> None:
             turned[k, l] = -D0[k, l]
     add_turning(tree.space, trial.y, turned, force, pulled)
     copy_matrix(pulled, result)
-
-
-@jit
-def _target_forces(tree: Tree, trial: Trial, P: Array, S: Array, derivative: Array) -> None:
-    """Derivative of dE/dq at the trial by a motion that carries its targets along.
-
-    Args:
-        tree: joints and bodies.
-        trial: end of the step.
-        P: placements from which the targets move, shape (n + 1, 4, 3).
-        S: motions of the dofs there, shape (nv, 6).
-        derivative: output with a row for each dof of the motion, shape (nv, nv).
-    """
-    change = np.empty((len(S), len(tree.parents), 4, 3))
-    placements_derivative(P, S, tree.moves, change)
-    reference_derivative(trial.P[1:], tree, trial.S, change, derivative)
 
 
 @jit

@@ -661,20 +661,22 @@ def _contact_rows(
     place(at.P[b], places.centre[i], c)
     for l in range(J_force.shape[1]):
         s = tree.moves[a, l] - tree.moves[b, l]
-        for j in range(rows):
-            J_force[j, l] = J_motion[j, l] = 0.0
         if s == 0.0:
+            for j in range(rows):
+                J_force[j, l] = J_motion[j, l] = 0.0
             continue
         motion_at(at.P[b], at.S[l], c, s, x)
-        for j in range(rows):
-            for k in range(6):
-                J_force[j, l] += F[j, k] * x[k]
-                J_motion[j, l] += U[j, k] * x[k]
         if not stage.displaced:
             motion_at(at.P[b], at.turns[l], c, h * s, y)
-            for j in range(rows):
+        for j in range(rows):
+            force, motion = 0.0, 0.0
+            for k in range(6):
+                force += F[j, k] * x[k]
+                motion += U[j, k] * x[k]
+            if not stage.displaced:
                 for k in range(6):
-                    J_motion[j, l] -= F[j, k] * y[k]
+                    motion -= F[j, k] * y[k]
+            J_force[j, l], J_motion[j, l] = force, motion
     if not stage.displaced:
         add_multiplied_rows(tree.space, J_force, at.D, 1.0, J_motion)
 

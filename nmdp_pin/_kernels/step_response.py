@@ -138,7 +138,7 @@ def respond_to_start(
         if material:
             if i == 0 and not open_parts(system, stage, start, memory, of_q, of_v, parts):
                 return False, settled, number
-            add_inertia_rates(system, stage, at, parts, 2 + 2 * i, of_v, rates.v_z, rates.G_z)
+            add_inertia_rates(system, stage, at, parts, i, of_v, rates.v_z, rates.G_z)
         for l in range(nv):
             G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
         if handle:
@@ -156,7 +156,7 @@ def respond_to_start(
             add_product(rates.v_q, of_q1, of_v1)
             if material:
                 share = scheme.a[1, 0] / scheme.a[0, 0]
-                write_rates(system, at, share, of_q1, of_v1, parts, 2)
+                write_rates(at, share, of_q1, of_v1, parts, 1)
             if not second_reference(space, scheme, start, at.v, of_v1, of_q, of_v):
                 return False, settled, number
         else:

@@ -303,6 +303,38 @@ def project_stiffness(
 
 
 @jit
+def add_products(
+    S: Array, T: Array, parents: Array, first_dofs: Array, matrices: Array, share: float, A: Array
+) -> None:
+    """Add a share of S_k' K_b T_l to A, b being the body of the lower of the dofs k and l.
+
+    Dofs of which neither moves the body of the other add nothing.
+
+    Args:
+        S: motions of the dofs, shape (nv, 6).
+        T: other motions of the dofs, shape (nv, 6).
+        parents: parents of the bodies.
+        first_dofs: first dof of each body.
+        matrices: K summed over the subtree of each body, row-major, shape (n, 36).
+        share: factor.
+        A: shape (nv, nv).
+    """
+    row, column, other = vector(6), vector(6), vector(6)
+    for b in range(len(parents)):
+        for k in range(first_dofs[b], first_dofs[b + 1]):
+            wrench_rates(matrices[b], S[k], row, other)
+            wrench_rates(matrices[b], T[k], other, column)
+            for l in range(first_dofs[b], first_dofs[b + 1]):
+                A[k, l] += share * power(T[l], row)
+            above = parents[b]
+            while above >= 0:
+                for l in range(first_dofs[above], first_dofs[above + 1]):
+                    A[k, l] += share * power(T[l], row)
+                    A[l, k] += share * power(S[l], column)
+                above = parents[above]
+
+
+@jit
 def subtract_from_bodies(bodies: Array, values: Array, n: int, both: float, sums: Array) -> None:
     """Subtract values of contacts from the sums of the two bodies that touch.
 

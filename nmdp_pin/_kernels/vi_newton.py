@@ -162,9 +162,10 @@ def find_units(vi: AffineVI) -> bool:
     for b in range(vi.rows.size):
         for i in range(vi.rows[b]):
             for j in range(vi.rows[b]):
-                C[i, j] = 0.0
+                entry = 0.0
                 for s in range(vi.felt[b]):
-                    C[i, j] += vi.J_motion[b, i, s] * vi.J_force[b, j, s] * share[vi.dofs[b, s]]
+                    entry += vi.J_motion[b, i, s] * vi.J_force[b, j, s] * share[vi.dofs[b, s]]
+                C[i, j] = entry
         for e in range(vi.first[b + 1] - vi.first[b]):
             total = 0.0
             for i in range(vi.rows[b]):

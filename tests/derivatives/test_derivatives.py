@@ -89,12 +89,12 @@ class Step:
             stage_rates(system, stage, memory.origin, at, of_q, of_v, form.new_linear(), rates)
             if form.material:
                 assert s or open_parts(system, stage, start, memory, of_q, of_v, parts)
-                add_inertia_rates(system, stage, at, parts, 2 + 2 * s, of_v, rates.v_z, rates.G_z)
+                add_inertia_rates(system, stage, at, parts, s, of_v, rates.v_z, rates.G_z)
             if s < i:
                 a, of_q1 = self.scheme.a, np.eye(nv, nz, k=2 * nv)
                 of_v1 = rates.v_q @ of_q1 + rates.v_z
                 if form.material:
-                    write_rates(system, at, a[1, 0] / a[0, 0], of_q1, of_v1, parts, 2)
+                    write_rates(at, a[1, 0] / a[0, 0], of_q1, of_v1, parts, 1)
                 space = form.tree.space
                 assert second_reference(space, self.scheme, start, at.v, of_v1, of_q, of_v)
         return rates

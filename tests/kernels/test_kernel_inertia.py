@@ -120,24 +120,6 @@ def test_hessian_is_the_derivative_of_the_gradient(kinds):
     assert 0.5 * hessian == pytest.approx(expected, abs=DIFFERENCE * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("kinds", KINDS)
-def test_reference_derivative_is_exact(kinds):
-    """The gradient is affine in the reference: a difference of any length gives its derivative."""
-    scene = Scene(kinds)
-    change = np.random.default_rng(2).normal(size=(scene.model.nv, *scene.reference.shape))
-    change *= scene.bodies.moves[1:].T[:, :, None, None]
-    here, expected = scene.gradient(scene.q)[1], []
-    reference = scene.reference
-    for direction in change:
-        scene.reference = reference + direction
-        expected.append(scene.gradient(scene.q)[1] - here)
-    placements, S = scene.at(scene.q)
-    derivative = np.zeros((scene.model.nv, scene.model.nv))
-    inertia.reference_derivative(placements, scene.bodies, S, change, derivative)
-    size = np.abs(expected).max()
-    assert derivative == pytest.approx(np.array(expected), abs=ROUNDING * size)
-
-
 def test_second_moments_are_those_of_the_points():
     """The integrals of rho x~ x~' over the bodies, about the origins of their joints."""
     scene = Tree()
@@ -156,20 +138,34 @@ def test_rates_of_placements_are_differences():
     assert rates == pytest.approx(along, abs=10.0 * OF_TREE)  # of a velocity of size 4
 
 
-def test_derivative_of_placements():
-    """Differences of pinocchio's placements, zero for bodies that a dof does not move."""
-    scene = Tree()
-    found = np.full((scene.nv, 5, 4, 3), np.nan)
+def carried(scene, reference):
+    """Derivative of the force of the inertial potential as a reference follows a configuration."""
     _, P, S = scene.at(scene.q)
-    inertia.placements_derivative(P, S, scene.arrays.moves, found)
-    expected = np.moveaxis(scene.differences(lambda q: scene.at(q)[1][1:]), -1, 0)
-    assert found == pytest.approx(expected, abs=OF_TREE)
-    assert (found == 0.0).all(axis=(2, 3)).any()
+
+    def force(q):
+        wrenches, gradient = np.empty((5, 6)), np.empty(scene.nv)
+        inertia.inertial_gradient(P[1:], reference(q), scene.arrays, S, wrenches, gradient)
+        return gradient
+
+    other = scene.moved(0.5 * scene.rng.standard_normal(scene.nv))
+    return P[1:], S, other, scene.differences(force, other)
 
 
-def test_derivative_of_the_rates_of_placements():
-    """Differences of pinocchio's velocities of the bodies' axes and origins, with v held."""
-    scene, found = Tree(), np.full((Tree().nv, 5, 4, 3), np.nan)
+@pytest.mark.parametrize("kinds", TREES)
+def test_forces_of_placements_that_dofs_carry(kinds):
+    """The reference is that of the bodies at another configuration; a share is added."""
+    scene = Tree(kinds=kinds)
+    P, S, other, expected = carried(scene, lambda q: scene.at(q)[1][1:])
+    before = scene.rng.standard_normal((scene.nv, scene.nv))
+    A, (_, Q, T) = before.copy(), scene.at(other)
+    inertia.add_placement_forces(P, S, scene.arrays, Q[1:], T, 0.3, A)
+    assert A - before == pytest.approx(0.3 * expected, abs=OF_TREE * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kinds", TREES)
+def test_forces_of_rates_that_dofs_carry(kinds):
+    """The reference has pinocchio's velocities of the bodies' axes and origins, with v held."""
+    scene = Tree(kinds=kinds)
 
     def rates(q):
         data = scene.at(q)[0]
@@ -178,12 +174,14 @@ def test_derivative_of_the_rates_of_placements():
         for M, motion in list(zip(data.oMi, data.v, strict=True))[1:]:
             turned = np.cross(M.rotation @ motion.angular, M.rotation.T)
             result.append(np.vstack([turned, M.rotation @ motion.linear]))
-        return result
+        return np.array(result)
 
-    _, P, S = scene.at(scene.q)
-    inertia.rates_derivative(P[1:].copy(), scene.arrays, S, scene.v, found)
-    expected = np.moveaxis(scene.differences(rates), -1, 0)
-    assert found == pytest.approx(expected, abs=OF_TREE * np.abs(expected).max())
+    P, S, other, expected = carried(scene, rates)
+    before, twists = scene.rng.standard_normal((scene.nv, scene.nv)), np.empty((6, 6))
+    A, (_, Q, T) = before.copy(), scene.at(other)
+    body_twists(scene.arrays, T, scene.v, twists)
+    inertia.add_rate_forces(P, S, scene.arrays, Q[1:], T, twists, 0.3, A)
+    assert A - before == pytest.approx(0.3 * expected, abs=OF_TREE * np.abs(expected).max())
 
 
 def test_momentum_that_the_points_would_have():
