@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import numba
@@ -57,14 +58,21 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the slow tests and limits the time of each."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    """Marks the slow tests, limits the time of each, and puts files with slow ones first.
+
+    Otherwise one worker might begin the slowest fixture when the others have ended, and two might
+    make it.
+    """
     slow = slow_tests()
     for item in items:
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
         item.add_marker(pytest.mark.timeout(_SLOW_TIMEOUT if item.nodeid in slow else _TIMEOUT))
+    yield
+    files = {item.path for item in items if item.nodeid in slow}
+    items.sort(key=lambda item: item.path not in files)
 
 
 def pytest_terminal_summary(
