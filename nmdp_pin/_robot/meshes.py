@@ -1,6 +1,5 @@
 """Meshes of a robot: where their files are, which way up they are, and which are far off."""
 
-import copy
 import os
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
@@ -26,17 +25,15 @@ _CLEARLY = 0.6  # of the distance as the files are, below which they are meant t
 _FAR = 0.5  # of the diagonal of a body's geometry
 
 
-def locate_meshes(
-    root: ET.Element, urdf: Path, kind: str, package_dirs: Sequence[Path]
-) -> tuple[str, Missing]:
-    """Text of a URDF with the paths of its meshes, without those that were not found.
+def locate_meshes(root: ET.Element, urdf: Path, kind: str, package_dirs: Sequence[Path]) -> Missing:
+    """Write the paths of the meshes of a URDF in place; those that were not found are removed.
 
     `package://name/rest` is looked up as `name/rest` in `package_dirs`, then in the folders of
     ROS_PACKAGE_PATH, then in the folders above the URDF, up to the one that holds its package;
     other names start at the URDF's folder.
     """
-    tree, missing = copy.deepcopy(root), []
-    for link in tree.findall("link"):
+    missing = []
+    for link in root.findall("link"):
         for holder in link.findall(kind):
             mesh = holder.find("geometry/mesh")
             if mesh is None:
@@ -49,7 +46,7 @@ def locate_meshes(
             else:
                 open_input(found, "mesh", largest=_MOST_BYTES, error=RobotError).close()
                 mesh.set("filename", str(found))
-    return ET.tostring(tree, encoding="unicode"), tuple(missing)
+    return tuple(missing)
 
 
 def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:

@@ -1,5 +1,6 @@
 """Description of a robot from a URDF, which pinocchio reads after it is checked."""
 
+import copy
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Sequence
@@ -45,8 +46,11 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
     solid = "collision" if root.find("link/collision") is not None else "visual"
     if solid == "visual" and root.find("link/visual") is not None:
         warnings += ("it has no collision geometry: it touches with what it looks like",)
-    text, missing = locate_meshes(root, path, solid, package_dirs)
-    looks_text, missing_looks = locate_meshes(root, path, "visual", package_dirs)
+    solids = copy.deepcopy(root)
+    missing = locate_meshes(solids, path, solid, package_dirs)
+    missing_looks = locate_meshes(root, path, "visual", package_dirs)
+    text = ET.tostring(solids, encoding="unicode")
+    looks_text = ET.tostring(root, encoding="unicode") if visuals else ""
     try:
         model = pin.buildModelFromXML(text)
         kind = pin.COLLISION if solid == "collision" else pin.VISUAL
