@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from nmdp_pin._dynamics.blocks import balls_around, blocks_of, boxes_around
-from nmdp_pin._dynamics.polytopes import placed, polytope_pairs
+from nmdp_pin._dynamics.hulls import placed
+from nmdp_pin._dynamics.polytopes import polytope_pairs
 from nmdp_pin._dynamics.solid_pairs import SolidCalls, solid_pairs
 from nmdp_pin._dynamics.world_points import touches
 from nmdp_pin._kernels.callbacks import register

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin._dynamics.polytopes import convex_corners, placed
+from nmdp_pin._dynamics.hulls import convex_corners, placed
 from nmdp_pin._kernels.contacts import MINIMA, RIM
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_geometry import directions, extreme_points

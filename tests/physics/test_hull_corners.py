@@ -8,15 +8,8 @@ import pytest
 import trimesh
 from kernel_scenes import robot_of
 
-from nmdp_pin._dynamics.polytopes import (
-    _corners,
-    _Hull,
-    _hulls,
-    _joined,
-    _may_touch,
-    convex_corners,
-    polytope_pairs,
-)
+from nmdp_pin._dynamics.hulls import Hull, convex_corners, hulls_of
+from nmdp_pin._dynamics.polytopes import _corners, _joined, _may_touch, polytope_pairs
 from nmdp_pin._robot import ContactPoints
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Terrain
 
@@ -26,7 +19,7 @@ DISC = np.diag([0.3, 0.3, 0.0])
 
 def hull(vertices=VERTICES, faces=1, edges=3, **other):
     """A polytope with so many faces and edges."""
-    return _Hull(
+    return Hull(
         1, 0, vertices, np.zeros((faces, 3)), np.zeros(faces), np.zeros((edges, 4), int), **other
     )
 
@@ -151,7 +144,7 @@ def test_tables_of_polytopes():
 )
 def test_polytopes_of_round_shapes(shape, rings):
     """The axis of capsules and cylinders, and a rim at each flat end with a point beyond it."""
-    found = _hulls(robot(), 0, 0, shape)
+    found = hulls_of(robot(), 0, 0, shape)
     ends = np.array([[0.0, 0.0, -0.3], [0.0, 0.0, 0.3]])
     axes = [one for one in found if len(one.edges) and not one.solid]
     assert [one.vertices.tolist() for one in axes] == [ends.tolist()] * (len(rings) != 1)

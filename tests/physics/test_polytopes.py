@@ -19,7 +19,7 @@ from nmdp_pin import (
     State,
     Terrain,
 )
-from nmdp_pin._dynamics.polytopes import _hulls
+from nmdp_pin._dynamics.hulls import hulls_of
 from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.polytopes import Polytope, _depth_of_end
 from nmdp_pin._kernels.step import open_step
@@ -349,10 +349,10 @@ def test_how_far_a_crossing_is_from_the_end_of_a_side() -> None:
     """The nearer end of a cylinder, and what a line that leans has to climb; boxes have no end."""
     robot = free_body("body", Cylinder(radius=0.02, length=0.1), mass=1.0)
     cylinder, block = (
-        _hulls(robot, 0, 0, shape)[0]
+        hulls_of(robot, 0, 0, shape)[0]
         for shape in (Cylinder(radius=0.02, length=0.1), Box(size=(0.1, 0.1, 0.1)))
     )
-    capsule = _hulls(robot, 0, 0, Capsule(radius=0.02, length=0.1))[0]
+    capsule = hulls_of(robot, 0, 0, Capsule(radius=0.02, length=0.1))[0]
     across, leaning = (1.0, 0.0, 0.0), (0.6, 0.0, -0.8)
     for s, expected in ((0.2, 0.02), (0.7, 0.03)):
         assert _end_of(cylinder, s, across) == pytest.approx(expected)
@@ -459,7 +459,7 @@ def test_prisms_and_pyramids_have_twelve_sides(pose):
         (Cylinder(radius=r, length=length, **pose), dozen * (length - 0.04 * r), 0.0),
         (Cone(radius=r, length=length, **pose), dozen * inner * length / 3.0, -0.25 * length),
     ):
-        prism = _hulls(free_body("body", shape, mass=1.0), 1, 0, shape)[-1]
+        prism = hulls_of(free_body("body", shape, mass=1.0), 1, 0, shape)[-1]
         hull = trimesh.convex.convex_hull(prism.vertices)
         assert hull.volume == pytest.approx(volume, rel=1e-9)
         place = shape.placement.act(np.array([0.0, 0.0, centre]))
