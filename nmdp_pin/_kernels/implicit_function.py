@@ -117,6 +117,26 @@ def new_face(k: int, nw: int) -> Face:
 
 
 @jit
+def add_by_numbers(A: Array, Z: Array, C: Array) -> None:
+    """C += A [1; Z]: derivatives by z become those by the numbers, which begin with the start.
+
+    Args:
+        A: derivatives by z, shape (m, nz).
+        Z: as in `respond`.
+        C: shape (m, >= n).
+    """
+    start = A.shape[1] - Z.shape[0]
+    for i in range(A.shape[0]):
+        for k in range(start):
+            C[i, k] += A[i, k]
+        for k in range(Z.shape[0]):
+            a = A[i, start + k]
+            if a != 0.0:
+                for j in range(Z.shape[1]):
+                    C[i, j] += a * Z[k, j]
+
+
+@jit
 def respond(
     rates: StageRates,
     G_p: Array,
@@ -129,19 +149,21 @@ def respond(
 ) -> bool:
     """Derivatives of q at the end of a stage by n numbers; False where dG/dq is singular.
 
+    The numbers begin with the start of the step.
+
     Args:
         rates: derivatives of the stage's equations.
         G_p: derivative dG/dp, p being the last ones of the numbers, shape (nv, np).
         r_p: derivative dr/dp, of the last ones of p, shape (nw, <= np).
-        Z: derivatives of z with respect to the numbers, shape (nz, n).
+        Z: derivatives by the numbers of the ends of the stages before, shape (nz - 2 nv, n).
         known: smallest motion that the end resolves [m, rad].
         smoothing: share of a row's weights up to which they are known; 0 is exact.
         face: output, kinks among others.
         dq: output, shape (nv, n).
     """
-    nv, n, nw = rates.G_q.shape[0], Z.shape[1], rates.w.size
+    nv, n, nw = rates.G_q.shape[0], dq.shape[1], rates.w.size
     X = np.zeros((nv, n + nw))
-    add_product(rates.G_z, Z, X)
+    add_by_numbers(rates.G_z, Z, X)
     for i in range(nv):
         for j in range(G_p.shape[1]):
             X[i, n - G_p.shape[1] + j] += G_p[i, j]
@@ -172,7 +194,7 @@ def respond(
             turned[i, n - r_p.shape[1] + j] = r_p[i, j]
     add_product(rates.r_q, P, H)
     add_product(rates.r_q, dq, turned)
-    add_product(rates.r_z, Z, turned)
+    add_by_numbers(rates.r_z, Z, turned)
     if not block_scales(curvature, rates.first, face.scale):
         face.scale[:] = 1.0
     for i in range(nw):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_complete
-from nmdp_pin._kernels.implicit_function import new_face, new_rates, respond
+from nmdp_pin._kernels.implicit_function import add_by_numbers, new_face, new_rates, respond
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import add_product
 from nmdp_pin._kernels.manifold import Manifold, difference, integrate, integrate_derivatives
@@ -117,11 +117,11 @@ def respond_to_start(
     nz, n, m = (1 + stages) * nv, whole.shape[1], memory.w.shape[1]
     ends, counts = np.empty((stages, start.q.size)), np.zeros(7, np.int64)
     stage_ends(space, scheme, start, end, ends)
-    Z, dq = np.zeros((nz, n)), np.empty((nv, n))
+    Z, dq = np.zeros((nz - 2 * nv, n)), np.empty((nv, n))
     of_q, of_v = np.zeros((nv, nz)), np.zeros((nv, nz))  # of the reference
     of_q1, of_v1 = np.zeros((nv, nz)), np.empty((nv, nz))  # of the end of the first stage
     for l in range(nv):
-        Z[l, l] = Z[nv + l, nv + l] = of_q[l, l] = of_v[l, nv + l] = 1.0
+        of_q[l, l] = of_v[l, nv + l] = 1.0
     G_p = np.zeros((nv, n - 2 * nv))
     material = stage.form != NEWTON_EULER
     parts = new_parts(system, nz if material else 0)
@@ -152,7 +152,7 @@ def respond_to_start(
                 for z in range(nz):
                     of_v1[k, z] = rates.v_z[k, z]
                 for c in range(n):
-                    Z[2 * nv + k, c] = dq[k, c]
+                    Z[k, c] = dq[k, c]
             add_product(rates.v_q, of_q1, of_v1)
             if material:
                 share = scheme.a[1, 0] / scheme.a[0, 0]
@@ -164,7 +164,7 @@ def respond_to_start(
                 for c in range(n):
                     whole[k, c], whole[nv + k, c] = dq[k, c], 0.0
             add_product(rates.v_q, dq, whole[nv:])
-            add_product(rates.v_z, Z, whole[nv:])
+            add_by_numbers(rates.v_z, Z, whole[nv:])
     if judged:
         number += find_landings(system, memory, start, at, repeated, switches[number:])
     return True, settled, number

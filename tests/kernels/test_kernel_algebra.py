@@ -335,7 +335,8 @@ class Response:
             | changes
         )
         self.G_p, self.r_p = (rng.standard_normal((size, self.n_p)) for size in (nv, nw))
-        self.Z = rng.standard_normal((nz, self.n))
+        self.Z = rng.standard_normal((1, self.n))
+        self.of_numbers = np.vstack([np.eye(nz - 1, self.n), self.Z])
         weights, rows = np.zeros((2, nw), dtype=bool), np.zeros((2, 3), dtype=bool)
         self.face = implicit_function.Face(
             *(weights[0], rows[0], weights[1], rows[1]), np.zeros(nw), np.zeros(3), np.zeros(nw)
@@ -372,10 +373,10 @@ def test_response_is_the_implicit_function_theorem(by_weight):
     # unknowns dq, dw and the changes of the multipliers of the rows
     K, right = np.zeros((nv + nw + 3, nv + nw + 3)), np.zeros((nv + nw + 3, n))
     K[:nv, :nv], K[:nv, nv:-3] = rates.G_q, -rates.forces.T
-    right[:nv] = -rates.G_z @ at.Z - padded(at.G_p, n)
+    right[:nv] = -rates.G_z @ at.of_numbers - padded(at.G_p, n)
     along = np.hstack([rates.r_q, r_w, in_row.T])
     K[nv:-3] = np.where(at.free[:, None], along, np.eye(nw, nv + nw + 3, k=nv))
-    right[nv:-3] = at.free[:, None] * -(rates.r_z @ at.Z + padded(at.r_p, n))
+    right[nv:-3] = at.free[:, None] * -(rates.r_z @ at.of_numbers + padded(at.r_p, n))
     K[-3:, nv:-3], K[-3:, -3:] = at.tight[:, None] * in_row, np.diag(1.0 * ~at.tight)
     assert dq == pytest.approx(np.linalg.solve(K, right)[:nv], abs=RESPONSE)
 
@@ -396,7 +397,7 @@ def test_response_without_weights_and_without_a_solution():
     at.r_p = np.zeros((0, 2))
     solved, dq = at.solve()
     assert solved
-    right = at.rates.G_z @ at.Z + padded(at.G_p, at.n)
+    right = at.rates.G_z @ at.of_numbers + padded(at.G_p, at.n)
     assert dq == pytest.approx(-np.linalg.solve(at.rates.G_q, right), abs=ROUNDING)
     assert not Response(G_q=np.zeros((5, 5))).solve()[0]
 
