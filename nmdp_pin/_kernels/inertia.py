@@ -218,9 +218,10 @@ def add_rate_forces(
 ) -> None:
     """Add the derivative of `inertial_gradient` as dofs carry rates in the reference along.
 
-    The rates are those of the placements at another configuration, of a velocity that is held. With
-    the motions T_b of the body and T_a of what precedes the joint of dof l, a dof changes the rate
-    w_b x X of a point X by w_b x (T_l x X) - (T_b x T_l + T_l x T_a) x X.
+    The rates are those of the placements at another configuration, of a velocity that is held. A
+    dof l, whose motion there is T_l, changes the rate w_b x X of a point X of a body by
+    w_b x (T_l x X) - (t_b x T_l + T_l x t_a) x X, with the motions t_b of the body and t_a of what
+    precedes the joint of the dof.
 
     Args:
         P: placements of the bodies, shape (n, 4, 3).
@@ -246,11 +247,11 @@ def add_rate_forces(
 
 @jit
 def _rate_stiffness(K: Array, twist: Array, R: Array) -> None:
-    """Wrench of the changes w x (v + o x X) - T x (v, o) of rates by a motion (v, o) of a body.
+    """Wrench of the changes w x (v + o x X) - t x (v, o) of rates by a motion (v, o) of a body.
 
     Args:
         K: wrench of the changes v + o x X as `inertial_stiffness` writes it, shape (36,).
-        twist: motion T of the body, w being its angular part, shape (6,).
+        twist: motion t of the body, w being its angular part, shape (6,).
         R: output, shape (36,).
     """
     w, unit, turned, moment, x = twist[3:], vector(6), vector(6), vector(3), vector(3)
