@@ -214,14 +214,15 @@ def add_rate_forces(
     T: Array,
     twists: Array,
     share: float,
-    A: Array,
+    by_q: Array,
+    by_v: Array,
 ) -> None:
-    """Add the derivative of `inertial_gradient` as dofs carry rates in the reference along.
+    """Add the derivatives of `inertial_gradient` where the reference is that of rates.
 
-    The rates are those of the placements at another configuration, of a velocity that is held. A
-    dof l, whose motion there is T_l, changes the rate w_b x X of a point X of a body by
-    w_b x (T_l x X) - (t_b x T_l + T_l x t_a) x X, with the motions t_b of the body and t_a of what
-    precedes the joint of the dof.
+    The rates are those of the placements at another configuration; a velocity changes them as a
+    configuration changes placements. A dof l, whose motion is T_l, changes the rate w_b x X of a
+    point X of a body by w_b x (T_l x X) - (t_b x T_l + T_l x t_a) x X, with the motions t_b of the
+    body and t_a of what precedes the joint of the dof.
 
     Args:
         P: placements of the bodies, shape (n, 4, 3).
@@ -231,7 +232,8 @@ def add_rate_forces(
         T: motions of the dofs there, shape (nv, 6).
         twists: motions of the bodies there, that of the world first, shape (n + 1, 6).
         share: factor.
-        A: matrix to which the derivative is added, with a column for each dof, shape (nv, nv).
+        by_q: matrix to which the derivative by that configuration is added, shape (nv, nv).
+        by_v: likewise, by the velocity.
     """
     K, R, turns = np.empty((len(P), 36)), np.empty((len(P), 36)), np.empty(T.shape)
     inertial_stiffness(other, P, tree.moments, 1.0, K)
@@ -241,8 +243,9 @@ def add_rate_forces(
             cross_motions(T[l], twists[tree.parents[b] + 1], turns[l])
     add_children(tree.parents, K)
     add_children(tree.parents, R)
-    add_products(S, T, tree.parents, tree.first_dofs, R, -share, A)
-    add_products(S, turns, tree.parents, tree.first_dofs, K, share, A)
+    add_products(S, T, tree.parents, tree.first_dofs, R, -share, by_q)
+    add_products(S, turns, tree.parents, tree.first_dofs, K, share, by_q)
+    add_products(S, T, tree.parents, tree.first_dofs, K, -share, by_v)
 
 
 @jit

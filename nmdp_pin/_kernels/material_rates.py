@@ -25,15 +25,16 @@ class Parts(NamedTuple):
         P: placements of the bodies, shape (2, n, 4, 3).
         S: motions of the dofs, shape (2, nv, 6).
         twists: motions of the bodies, that of the world first, shape (2, n + 1, 6).
-        of_place: derivative by z of the dofs that carry placements, shape (2, nv, nz).
-        of_rate: likewise, of rates of placements, shape (2, nv, nz).
+        of_q: derivatives of the configurations by z, times the shares of their placements or rates
+            in the target, shape (2, nv, nz).
+        of_v: likewise, of the velocities whose rates they are, shape (2, nv, nz).
     """
 
     P: Array
     S: Array
     twists: Array
-    of_place: Array
-    of_rate: Array
+    of_q: Array
+    of_v: Array
 
 
 @jit
@@ -85,12 +86,12 @@ def open_parts(
     _write_place(memory.scratch, parts, 1)
     for k in range(nv):
         for z in range(of_q.shape[1]):
-            parts.of_place[0, k, z] = 2.0 * of_q[k, z]
+            parts.of_q[0, k, z] = 2.0 * of_q[k, z]
         for l in range(nv):
             by_q[k, l] *= -1.0
             by_d[k, l] /= stage.rate
-    add_product(by_q, of_q, parts.of_place[1])
-    add_product(by_d, of_v, parts.of_place[1])
+    add_product(by_q, of_q, parts.of_q[1])
+    add_product(by_d, of_v, parts.of_q[1])
     return True
 
 
@@ -112,10 +113,10 @@ def write_rates(
     for k in range(of_q.shape[0]):
         for z in range(of_q.shape[1]):
             for i in range(number):
-                parts.of_rate[i, k, z] *= 1.0 - share
-                parts.of_place[i, k, z] *= 1.0 - share
-            parts.of_rate[number, k, z] = share * of_q[k, z]
-            parts.of_place[number, k, z] = share * of_v[k, z]
+                parts.of_q[i, k, z] *= 1.0 - share
+                parts.of_v[i, k, z] *= 1.0 - share
+            parts.of_q[number, k, z] = share * of_q[k, z]
+            parts.of_v[number, k, z] = share * of_v[k, z]
 
 
 @jit
@@ -152,16 +153,19 @@ def add_inertia_rates(
     """
     tree, nv, rate = system.tree, at.v.size, stage.rate
     scale = rate * rate if stage.displaced else rate
-    turned = np.empty((nv, nv))
+    turned, by_v = np.empty((nv, nv)), np.empty((nv, nv))
     for part in range(2 if stage.displaced else i + 1):
         P, S, placements = parts.P[part], parts.S[part], at.P[1:]
         clear_matrix(turned)
-        add_placement_forces(placements, at.S, tree, P, S, scale, turned)
-        add_product(turned, parts.of_place[part], G_z)
-        if not stage.displaced:
-            clear_matrix(turned)
-            add_rate_forces(placements, at.S, tree, P, S, parts.twists[part], scale, turned)
-            add_product(turned, parts.of_rate[part], G_z)
+        if stage.displaced:
+            add_placement_forces(placements, at.S, tree, P, S, scale, turned)
+            add_product(turned, parts.of_q[part], G_z)
+        else:
+            clear_matrix(by_v)
+            twists = parts.twists[part]
+            add_rate_forces(placements, at.S, tree, P, S, twists, scale, turned, by_v)
+            add_product(turned, parts.of_q[part], G_z)
+            add_product(by_v, parts.of_v[part], G_z)
     if not stage.displaced:
         for k in range(nv):
             for l in range(nv):

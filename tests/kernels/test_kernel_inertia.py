@@ -164,24 +164,30 @@ def test_forces_of_placements_that_dofs_carry(kinds):
 
 @pytest.mark.parametrize("kinds", TREES)
 def test_forces_of_rates_that_dofs_carry(kinds):
-    """The reference has pinocchio's velocities of the bodies' axes and origins, with v held."""
+    """The reference has pinocchio's velocities of the bodies' axes and origins."""
     scene = Tree(kinds=kinds)
 
-    def rates(q):
+    def rates(q, v):
         data = scene.at(q)[0]
-        pin.forwardKinematics(scene.model, data, q, scene.v)
+        pin.forwardKinematics(scene.model, data, q, v)
         result = []
         for M, motion in list(zip(data.oMi, data.v, strict=True))[1:]:
             turned = np.cross(M.rotation @ motion.angular, M.rotation.T)
             result.append(np.vstack([turned, M.rotation @ motion.linear]))
         return np.array(result)
 
-    P, S, other, expected = carried(scene, rates)
-    before, twists = scene.rng.standard_normal((scene.nv, scene.nv)), np.empty((6, 6))
+    P, S, other, expected = carried(scene, lambda q: rates(q, scene.v))
+    before, twists = scene.rng.standard_normal((2, scene.nv, scene.nv)), np.empty((6, 6))
     A, (_, Q, T) = before.copy(), scene.at(other)
     body_twists(scene.arrays, T, scene.v, twists)
-    inertia.add_rate_forces(P, S, scene.arrays, Q[1:], T, twists, 0.3, A)
-    assert A - before == pytest.approx(0.3 * expected, abs=OF_TREE * np.abs(expected).max())
+    inertia.add_rate_forces(P, S, scene.arrays, Q[1:], T, twists, 0.3, *A)
+    size = OF_TREE * np.abs(expected).max()
+    assert A[0] - before[0] == pytest.approx(0.3 * expected, abs=size)
+    for dv, found in zip(np.eye(scene.nv), (A[1] - before[1]).T, strict=True):
+        wrenches, force, still = np.empty((5, 6)), np.empty(scene.nv), np.empty(scene.nv)
+        inertia.inertial_gradient(P, rates(other, dv), scene.arrays, S, wrenches, force)
+        inertia.inertial_gradient(P, 0.0 * P, scene.arrays, S, wrenches, still)
+        assert found == pytest.approx(0.3 * (force - still), abs=POINTS)
 
 
 def test_momentum_that_the_points_would_have():
