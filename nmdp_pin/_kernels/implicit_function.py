@@ -129,11 +129,7 @@ def add_by_numbers(A: Array, Z: Array, C: Array) -> None:
     for i in range(A.shape[0]):
         for k in range(start):
             C[i, k] += A[i, k]
-        for k in range(Z.shape[0]):
-            a = A[i, start + k]
-            if a != 0.0:
-                for j in range(Z.shape[1]):
-                    C[i, j] += a * Z[k, j]
+    add_product(A[:, start:], Z, C)
 
 
 @jit

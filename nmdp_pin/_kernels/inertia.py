@@ -28,6 +28,7 @@ from nmdp_pin._kernels.tree import (
     placement_rate,
     project_stiffness,
     project_wrenches,
+    turn_dofs,
 )
 from nmdp_pin._kernels.vector3 import cross_into
 
@@ -239,8 +240,7 @@ def add_rate_forces(
     inertial_stiffness(other, P, tree.moments, 1.0, K)
     for b in range(len(P)):
         _rate_stiffness(K[b], twists[b + 1], R[b])
-        for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
-            cross_motions(T[l], twists[tree.parents[b] + 1], turns[l])
+    turn_dofs(tree, T, twists, turns)
     add_children(tree.parents, K)
     add_children(tree.parents, R)
     add_products(S, T, tree.parents, tree.first_dofs, R, -share, by_q)

@@ -42,7 +42,6 @@ from nmdp_pin._kernels.joints import (
     interval,
     saturate,
 )
-from nmdp_pin._kernels.lie import cross_motions
 from nmdp_pin._kernels.linear import clear_matrix, clear_vector, copy_matrix, copy_vector
 from nmdp_pin._kernels.manifold import (
     add_multiplied_rows,
@@ -60,6 +59,7 @@ from nmdp_pin._kernels.tree import (
     project_stiffness,
     project_wrenches,
     subtract_from_bodies,
+    turn_dofs,
 )
 from nmdp_pin._kernels.vector3 import cross_into, place
 
@@ -253,7 +253,7 @@ def evaluate(system: System, stage: Stage, at: Point, derived: bool) -> None:
     _subtract_torque(system, stage, at, derived)
     add_springs(system.joints, at.q, at.G, at.A if derived else matrix(0, 0))
     if derived:
-        _turn_dofs(system.tree, at)
+        turn_dofs(system.tree, at.S, at.twists, at.turns)
     at.sums[GAP] = at.sums[SLIP] = 0.0
     at.n_active[0] = 0
     _subtract_contacts(system, stage, at)
@@ -314,15 +314,6 @@ def _add_inertia(system: System, stage: Stage, at: Point, derived: bool) -> None
         for l in range(nv):
             of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
     add_multiplied_rows(system.tree.space, of_v, at.D, stage.rate, at.A)
-
-
-@jit
-def _turn_dofs(tree: Tree, at: Point) -> None:
-    """The motions S_l x T of the dofs, T being the motion of the body that precedes the joint."""
-    for body in range(len(tree.parents)):
-        T = at.twists[tree.parents[body] + 1]
-        for l in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
-            cross_motions(at.S[l], T, at.turns[l])
 
 
 @jit

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.lie import coadjoint
+from nmdp_pin._kernels.lie import coadjoint, cross_motions
 from nmdp_pin._kernels.linear import copy_vector
 from nmdp_pin._kernels.manifold import (
     LINEAR,
@@ -161,6 +161,22 @@ def body_twists(tree: Tree, S: Array, v: Array, twists: Array) -> None:
         for k in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
             for i in range(6):
                 t[i] += S[k, i] * v[k]
+
+
+@jit
+def turn_dofs(tree: Tree, S: Array, twists: Array, turns: Array) -> None:
+    """The motions S_l x T of the dofs, T being the motion of the body that precedes the joint.
+
+    Args:
+        tree: bodies of the tree.
+        S: motions of the dofs, shape (nv, 6).
+        twists: motions of the bodies, that of the world first, shape (n + 1, 6).
+        turns: output, shape (nv, 6).
+    """
+    for b in range(len(tree.parents)):
+        above = twists[tree.parents[b] + 1]
+        for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
+            cross_motions(S[l], above, turns[l])
 
 
 @jit
