@@ -9,7 +9,7 @@ from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.stage import evaluate, linearise
+from nmdp_pin._kernels.step.stage import evaluate, linearise
 from nmdp_pin._robot import ContactPoints, Robot
 from nmdp_pin._terrain import Sphere, Terrain
 

@@ -15,7 +15,7 @@ from nmdp_pin._control.controller import Controller
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import StepResult
-from nmdp_pin._kernels.contacts import identity
+from nmdp_pin._kernels.geometry.contacts import identity
 from nmdp_pin._robot import Robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State

@@ -5,8 +5,8 @@ import pinocchio as pin
 
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._kernels import position_step as kernels
-from nmdp_pin._kernels.planes import place_references
+from nmdp_pin._kernels.geometry.planes import place_references
+from nmdp_pin._kernels.step import position_step as kernels
 
 
 class Step:

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
-from nmdp_pin._kernels.friction_cone import Cone, all_derivatives, all_vertices
+from nmdp_pin._kernels.contact.friction_cone import Cone, all_derivatives, all_vertices
 from nmdp_pin._options import Count, Flag, NonNegative, Number, Positive, check_fields
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ContactError

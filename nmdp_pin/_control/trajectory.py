@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import scipy  # whose parts are imported when they are used
 
-from nmdp_pin._kernels.cubic import cubic
+from nmdp_pin._kernels.algebra.cubic import cubic
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin.errors import ControlError

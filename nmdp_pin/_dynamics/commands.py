@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nmdp_pin._control.controller import Command
-from nmdp_pin._kernels.joints import Commands, Torque
+from nmdp_pin._kernels.tree.joints import Commands, Torque
 
 
 def new_torque(q_target: np.ndarray, nv: int) -> Torque:

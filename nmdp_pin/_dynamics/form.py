@@ -11,23 +11,23 @@ from nmdp_pin._contact.contact_law import DryFriction
 from nmdp_pin._contact.friction_cone import FrictionCone
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import Command
-from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
 from nmdp_pin._dynamics.commands import (
     length_of_commands,
     new_commands,
     new_torque,
     values_of,
 )
+from nmdp_pin._dynamics.geometry.candidates import candidates_of, new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels import stage
-from nmdp_pin._kernels.callbacks import register
-from nmdp_pin._kernels.contacts import REACH, Contacts
-from nmdp_pin._kernels.friction_cone import Cone
-from nmdp_pin._kernels.stage import Linear, Point, Stage
-from nmdp_pin._kernels.step import End, Memory, Start
+from nmdp_pin._kernels.compiler.callbacks import register
+from nmdp_pin._kernels.contact.friction_cone import Cone
+from nmdp_pin._kernels.geometry.contacts import REACH, Contacts
+from nmdp_pin._kernels.step import stage
+from nmdp_pin._kernels.step.stage import Linear, Point, Stage
+from nmdp_pin._kernels.step.step import End, Memory, Start
 from nmdp_pin._state.state import State, WarmStart
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
-from nmdp_pin._kernels.joints import Joints
+from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.joint_limits import simple_joints
 

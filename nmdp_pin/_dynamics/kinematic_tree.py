@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
-from nmdp_pin._kernels.manifold import (
+from nmdp_pin._kernels.algebra.manifold import (
     FREE,
     LINEAR,
     PLANAR,
@@ -15,7 +15,7 @@ from nmdp_pin._kernels.manifold import (
     UNBOUNDED,
     Manifold,
 )
-from nmdp_pin._kernels.tree import Tree
+from nmdp_pin._kernels.tree.tree import Tree
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import IntegratorError
 

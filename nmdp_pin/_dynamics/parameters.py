@@ -9,7 +9,7 @@ import pinocchio as pin
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.system import Law, System
-from nmdp_pin._kernels.manifold import Manifold, difference_derivative
+from nmdp_pin._kernels.algebra.manifold import Manifold, difference_derivative
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Shape, Terrain
 from nmdp_pin.errors import DerivativeError

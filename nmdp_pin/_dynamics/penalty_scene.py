@@ -3,14 +3,14 @@
 import numpy as np
 
 from nmdp_pin._contact.penalty import Penalty
-from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
 from nmdp_pin._dynamics.commands import length_of_commands, new_commands, new_torque
+from nmdp_pin._dynamics.geometry.candidates import candidates_of, new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.levenberg_marquardt import ENTRIES
-from nmdp_pin._kernels.penalty import PenaltyLaw
-from nmdp_pin._kernels.position_step import (
+from nmdp_pin._kernels.contact.penalty import PenaltyLaw
+from nmdp_pin._kernels.step.levenberg_marquardt import ENTRIES
+from nmdp_pin._kernels.step.position_step import (
     ContactForces,
     PositionStep,
     Scene,

@@ -9,11 +9,11 @@ import numpy as np
 
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.parameters import COMMAND, residual_by_command
-from nmdp_pin._kernels.inertia import inertial_gradient
-from nmdp_pin._kernels.manifold import add_turning, difference_derivative
-from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw
-from nmdp_pin._kernels.position_partials import StepPartials, step_partials
-from nmdp_pin._kernels.position_step import PositionStep, write_contact_forces
+from nmdp_pin._kernels.algebra.manifold import add_turning, difference_derivative
+from nmdp_pin._kernels.contact.penalty import FRICTIONAL, PenaltyLaw
+from nmdp_pin._kernels.derivative.position_partials import StepPartials, step_partials
+from nmdp_pin._kernels.step.inertia import inertial_gradient
+from nmdp_pin._kernels.step.position_step import PositionStep, write_contact_forces
 
 _TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 

@@ -6,10 +6,10 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
-from nmdp_pin._kernels.contacts import Places
-from nmdp_pin._kernels.inertia import material_inertia
-from nmdp_pin._kernels.record import record_at
-from nmdp_pin._kernels.stage import Dynamics, System
+from nmdp_pin._kernels.compiler.record import record_at
+from nmdp_pin._kernels.geometry.contacts import Places
+from nmdp_pin._kernels.step.inertia import material_inertia
+from nmdp_pin._kernels.step.stage import Dynamics, System
 
 
 class PinocchioCalls:

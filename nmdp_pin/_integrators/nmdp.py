@@ -17,10 +17,10 @@ from nmdp_pin._integrators.outcome import failed_step
 from nmdp_pin._integrators.scheme import BACKWARD_EULER, SCHEMES
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
 from nmdp_pin._integrators.step_response import StepResponse
-from nmdp_pin._kernels import step as kernel
-from nmdp_pin._kernels.callbacks import register
-from nmdp_pin._kernels.contacts import REACH
-from nmdp_pin._kernels.step import Memory
+from nmdp_pin._kernels.compiler.callbacks import register
+from nmdp_pin._kernels.geometry.contacts import REACH
+from nmdp_pin._kernels.step import step as kernel
+from nmdp_pin._kernels.step.step import Memory
 from nmdp_pin._options import Count, checked
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State, WarmStart

@@ -12,14 +12,14 @@ from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.parameters import COMMAND, other_systems, residual_by_command
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
-from nmdp_pin._kernels import step as kernel
-from nmdp_pin._kernels.callbacks import register
-from nmdp_pin._kernels.implicit_function import StageRates
-from nmdp_pin._kernels.stage import Point, evaluate
-from nmdp_pin._kernels.step import Memory
-from nmdp_pin._kernels.step_derivatives import KNOWN, NEAR
-from nmdp_pin._kernels.step_response import respond_to_start
-from nmdp_pin._kernels.switches import KINDS
+from nmdp_pin._kernels.compiler.callbacks import register
+from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.derivative.step_derivatives import KNOWN, NEAR
+from nmdp_pin._kernels.derivative.step_response import respond_to_start
+from nmdp_pin._kernels.derivative.switches import KINDS
+from nmdp_pin._kernels.step import step as kernel
+from nmdp_pin._kernels.step.stage import Point, evaluate
+from nmdp_pin._kernels.step.step import Memory
 
 MinimiserOf = Callable[[Form, Memory], StageMinimiser]
 Perturbed = tuple[Form, Form, float]  # two forms around the given one, and their distance

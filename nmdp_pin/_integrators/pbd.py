@@ -22,7 +22,10 @@ from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.outcome import failed_step
 from nmdp_pin._integrators.position_minimiser import minimise, minimise_by_gradients
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
-from nmdp_pin._kernels.levenberg_marquardt import (
+from nmdp_pin._kernels.algebra.linear import solve_in_place
+from nmdp_pin._kernels.contact.penalty import CONSERVATIVE, FRICTIONAL
+from nmdp_pin._kernels.geometry.planes import report_depths, report_wrenches
+from nmdp_pin._kernels.step.levenberg_marquardt import (
     ERROR,
     EVALUATIONS,
     ITERATIONS,
@@ -31,9 +34,6 @@ from nmdp_pin._kernels.levenberg_marquardt import (
     evaluate_end,
     roll,
 )
-from nmdp_pin._kernels.linear import solve_in_place
-from nmdp_pin._kernels.penalty import CONSERVATIVE, FRICTIONAL
-from nmdp_pin._kernels.planes import report_depths, report_wrenches
 from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status

@@ -4,7 +4,8 @@ import numpy as np
 import pinocchio as pin
 import scipy  # whose parts are imported when they are used
 
-from nmdp_pin._kernels.levenberg_marquardt import (
+from nmdp_pin._kernels.contact.penalty import FRICTIONAL
+from nmdp_pin._kernels.step.levenberg_marquardt import (
     CONVERGED,
     ERROR,
     EVALUATIONS,
@@ -16,8 +17,7 @@ from nmdp_pin._kernels.levenberg_marquardt import (
     minimise_step,
     open_step,
 )
-from nmdp_pin._kernels.penalty import FRICTIONAL
-from nmdp_pin._kernels.position_step import PositionStep, evaluate_step, linearise_step
+from nmdp_pin._kernels.step.position_step import PositionStep, evaluate_step, linearise_step
 from nmdp_pin._solvers.lbfgs import lbfgs
 from nmdp_pin._state.status import Status
 

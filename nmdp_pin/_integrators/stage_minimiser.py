@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 
 from nmdp_pin._dynamics.form import Form
-from nmdp_pin._kernels.implicit_function import StageRates
-from nmdp_pin._kernels.stage import Point
-from nmdp_pin._kernels.step import Scheme, Start
+from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.step.stage import Point
+from nmdp_pin._kernels.step.step import Scheme, Start
 
 
 class StageMinimiser(abc.ABC):

@@ -11,8 +11,8 @@ from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.outcome import failed_step, finished_step
-from nmdp_pin._kernels.contacts import REACH
-from nmdp_pin._kernels.joints import interval
+from nmdp_pin._kernels.geometry.contacts import REACH
+from nmdp_pin._kernels.tree.joints import interval
 from nmdp_pin._options import checked
 from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS, STEP_WORK, SemiImplicit, StepStart
 from nmdp_pin._papers.simplex_qp import QpSolver, SimplexQP

@@ -14,8 +14,8 @@ from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.outcome import failed_step, finished_step
-from nmdp_pin._kernels.joints import stop
-from nmdp_pin._kernels.planes import place_contacts
+from nmdp_pin._kernels.geometry.planes import place_contacts
+from nmdp_pin._kernels.tree.joints import stop
 from nmdp_pin._options import Count, Positive, checked
 from nmdp_pin._papers.friction_ncp import FrictionNCP, NcpResiduals, NcpSolution
 from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS, STEP_WORK, SemiImplicit, StepStart

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._kernels.inertia import inertial_gradient
-from nmdp_pin._kernels.step import energies_of
+from nmdp_pin._kernels.step.inertia import inertial_gradient
+from nmdp_pin._kernels.step.step import energies_of
 from nmdp_pin._papers.stage_equations import Linearisation, StageEquations, StagePoint
 
 

@@ -7,10 +7,9 @@ import numpy as np
 
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
-from nmdp_pin._kernels.implicit_function import StageRates
-from nmdp_pin._kernels.joints import saturate
-from nmdp_pin._kernels.stage import Point, clear_slopes, evaluate
-from nmdp_pin._kernels.step import (
+from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.step.stage import Point, clear_slopes, evaluate
+from nmdp_pin._kernels.step.step import (
     EVALUATIONS,
     ITERATIONS,
     OUTCOME,
@@ -22,6 +21,7 @@ from nmdp_pin._kernels.step import (
     open_step,
     state_stage,
 )
+from nmdp_pin._kernels.tree.joints import saturate
 from nmdp_pin._papers.objectives import Objective
 from nmdp_pin._papers.projected_gradient import ProjectedGradient, pgm
 from nmdp_pin._papers.proxqp import work_of

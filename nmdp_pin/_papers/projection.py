@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.linear import solve_in_place
+from nmdp_pin._kernels.algebra.linear import solve_in_place
 from nmdp_pin._state.status import Status
 
 MAX_HALVINGS = 5  # of a Newton step

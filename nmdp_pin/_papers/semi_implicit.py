@@ -10,12 +10,18 @@ from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import BACKWARD_EULER
-from nmdp_pin._kernels.contacts import Contacts, identity
-from nmdp_pin._kernels.joints import add_springs, saturate
-from nmdp_pin._kernels.planes import report_depths
-from nmdp_pin._kernels.stage import Point, evaluate, kinematics, linearise
-from nmdp_pin._kernels.step import add_wrenches, allowed_gain, energies_of, open_step, state_stage
-from nmdp_pin._kernels.tree import body_twists
+from nmdp_pin._kernels.geometry.contacts import Contacts, identity
+from nmdp_pin._kernels.geometry.planes import report_depths
+from nmdp_pin._kernels.step.stage import Point, evaluate, kinematics, linearise
+from nmdp_pin._kernels.step.step import (
+    add_wrenches,
+    allowed_gain,
+    energies_of,
+    open_step,
+    state_stage,
+)
+from nmdp_pin._kernels.tree.joints import add_springs, saturate
+from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._state.state import State
 
 STEP_WORK = 2  # of a step without its impulses, in evaluations: most of it is Python

@@ -5,8 +5,16 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._dynamics.form import Form
-from nmdp_pin._kernels.stage import GAP, RESIDUAL, Point, Stage, evaluate, learn_slopes, linearise
-from nmdp_pin._kernels.step import attainable
+from nmdp_pin._kernels.step.stage import (
+    GAP,
+    RESIDUAL,
+    Point,
+    Stage,
+    evaluate,
+    learn_slopes,
+    linearise,
+)
+from nmdp_pin._kernels.step.step import attainable
 
 
 class Linearisation(NamedTuple):

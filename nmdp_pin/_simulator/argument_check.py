@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._control.controller import Command, CommandSource
-from nmdp_pin._kernels.linear import all_finite
+from nmdp_pin._kernels.algebra.linear import all_finite
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.model import base_velocities
 from nmdp_pin._state.state import State, WarmStart

@@ -11,7 +11,7 @@ import numpy as np
 from nmdp_pin._contact import ContactLaw, WrenchSpace
 from nmdp_pin._contact.wrench_space import check_shapes
 from nmdp_pin._control.controller import Command, CommandSource, Controller, Timed
-from nmdp_pin._dynamics.candidates import n_pairs_of
+from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (
     Integrator,

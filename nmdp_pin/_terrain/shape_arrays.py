@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.primitives import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, SPHERE
-from nmdp_pin._kernels.terrain import MESH, PLANE, query
-from nmdp_pin._kernels.triangles import Triangles
+from nmdp_pin._kernels.geometry.primitives import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, SPHERE
+from nmdp_pin._kernels.geometry.terrain import MESH, PLANE, query
+from nmdp_pin._kernels.geometry.triangles import Triangles
 from nmdp_pin._terrain.height_field import HeightField
 from nmdp_pin._terrain.mesh import Mesh
 from nmdp_pin._terrain.primitives import (
@@ -57,7 +57,7 @@ class Surface(NamedTuple):
 
 
 class ShapeArrays(NamedTuple):
-    """The tables of `nmdp_pin._kernels.terrain`; only to be read.
+    """The tables of `nmdp_pin._kernels.geometry.terrain`; only to be read.
 
     All are contiguous and formally writable, since numba compiles anew for read-only arrays.
     """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nmdp_pin._kernels.triangles import LEAF, Triangles
+from nmdp_pin._kernels.geometry.triangles import LEAF, Triangles
 from nmdp_pin._terrain.mesh import topology
 
 _STRAIGHT = 1e-4  # [-] sine of the angle between two faces below which they have no ridge

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nmdp_pin._contact.penalty import Penalty, friction_coefficient_for
-from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, measure
+from nmdp_pin._kernels.contact.penalty import FRICTIONAL, PenaltyLaw, Touch, measure
 from nmdp_pin.errors import ContactError
 
 STIFFNESS = 1e6

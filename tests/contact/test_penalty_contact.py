@@ -12,7 +12,7 @@ from position_steps import Step
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control import Command
 from nmdp_pin._integrators.position_minimiser import PositionMinimisation
-from nmdp_pin._kernels.levenberg_marquardt import open_step
+from nmdp_pin._kernels.step.levenberg_marquardt import open_step
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
 

@@ -15,7 +15,7 @@ from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.stage import SLIP
+from nmdp_pin._kernels.step.stage import SLIP
 from nmdp_pin._papers.projected_gradient import vertex_forces
 from nmdp_pin._papers.stage_equations import StagePoint
 from nmdp_pin._robot import Robot

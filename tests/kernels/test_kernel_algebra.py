@@ -10,9 +10,16 @@ import scipy.linalg
 from scipy.interpolate import PPoly
 
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels import cubic, implicit_function, linear, vector3
-from nmdp_pin._kernels.stage import Linear
-from nmdp_pin._kernels.vi_newton import CONVERGED, QP_FAILED, SINGULAR, block_scales, newton_step
+from nmdp_pin._kernels.algebra import cubic, linear, vector3
+from nmdp_pin._kernels.derivative import implicit_function
+from nmdp_pin._kernels.step.stage import Linear
+from nmdp_pin._kernels.step.vi_newton import (
+    CONVERGED,
+    QP_FAILED,
+    SINGULAR,
+    block_scales,
+    newton_step,
+)
 from nmdp_pin._terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of systems of up to seven equations with conditions below 100

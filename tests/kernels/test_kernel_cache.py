@@ -10,13 +10,13 @@ import numba
 import pytest
 
 import nmdp_pin
-from nmdp_pin._kernels import kernel_cache
+from nmdp_pin._kernels.compiler import kernel_cache
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
 
-CALLEE = "from nmdp_pin._kernels.jit import jit\n@jit\ndef f(x):\n    return 2.0 * x\n"
+CALLEE = "from nmdp_pin._kernels.compiler.jit import jit\n@jit\ndef f(x):\n    return 2.0 * x\n"
 CALLER = (
-    "from nmdp_pin._kernels.jit import jit\nfrom nmdp_pin._kernels.callee import f\n"
+    "from nmdp_pin._kernels.compiler.jit import jit\nfrom nmdp_pin._kernels.callee import f\n"
     "@jit\ndef g(x):\n    return f(x) + 1.0\n"
 )
 ASK = "from nmdp_pin._kernels.caller import g; print(g(3.0), sum(g.stats.cache_hits.values()))"
@@ -29,8 +29,8 @@ def copy(tmp_path):
     package = tmp_path / "copy" / "nmdp_pin"
     (package / "_kernels").mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    for name in ("__init__.py", "jit.py", "kernel_cache.py"):
-        shutil.copy(source / "_kernels" / name, package / "_kernels")
+    shutil.copy(source / "_kernels" / "__init__.py", package / "_kernels")
+    shutil.copytree(source / "_kernels" / "compiler", package / "_kernels" / "compiler")
     (package / "_kernels" / "callee.py").write_text(CALLEE)
     (package / "_kernels" / "caller.py").write_text(CALLER)
     return package
@@ -94,7 +94,7 @@ def test_a_folder_that_cannot_be_written(copy, tmp_path):
 
 def test_sources_that_change_under_a_process(monkeypatch, tmp_path):
     """Machine code of earlier sources is not kept as that of the present ones."""
-    kernel = nmdp_pin._kernels.jit.jit(lambda x: x + 1.0)
+    kernel = nmdp_pin._kernels.compiler.jit.jit(lambda x: x + 1.0)
     monkeypatch.setattr(kernel_cache, "digest", lambda sources: "other")
     assert kernel(1.0) == 2.0
     assert not list(Path(kernel._cache.cache_path).glob("*lambda*"))

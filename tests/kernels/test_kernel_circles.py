@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 
-from nmdp_pin._kernels.circles import (
+from nmdp_pin._kernels.geometry.circles import (
     FIRST,
     NEAREST,
     PLACES,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.compiler.jit import jit
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
 
@@ -127,7 +127,7 @@ def test_import_compiles_nothing_and_a_step_says_so_once(tmp_path):
         "import numpy as np\n"
         "import nmdp_pin._simulator.simulator\n"
         "print('imported', flush=True)\n"
-        "from nmdp_pin._kernels.vector3 import dot\n"
+        "from nmdp_pin._kernels.algebra.vector3 import dot\n"
         "x = np.ones(3)\n"
         "dot(x, x), dot(x[::2], x[::2])\n"
     )

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from kernel_scenes import BALL, DIFFERENCE, STEP, Contacts, H, array_of
 
-from nmdp_pin._kernels.contact_motion import (
+from nmdp_pin._kernels.contact.contact_motion import (
     displacement,
     relative_velocity,
     spin,
@@ -14,8 +14,8 @@ from nmdp_pin._kernels.contact_motion import (
     velocity_motion,
     wrench_at_origin,
 )
-from nmdp_pin._kernels.planes import bend_contacts, place_contacts
-from nmdp_pin._kernels.tree import body_twists
+from nmdp_pin._kernels.geometry.planes import bend_contacts, place_contacts
+from nmdp_pin._kernels.tree.tree import body_twists
 
 ROUNDING = 1e-12  # of products of four rotations
 ROWS = pytest.mark.parametrize("rows", [3, 6])

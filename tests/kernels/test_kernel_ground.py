@@ -4,8 +4,8 @@ import body_scenes
 import numpy as np
 import pytest
 
-from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
-from nmdp_pin._kernels.planes import bend_contacts, place_contacts
+from nmdp_pin._dynamics.geometry.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin._kernels.geometry.planes import bend_contacts, place_contacts
 from nmdp_pin._terrain import Plane, Sphere, Terrain
 
 

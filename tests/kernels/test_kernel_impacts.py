@@ -10,7 +10,8 @@ from kernel_scenes import robot_of
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.impacts import (
+from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.step.impacts import (
     MOVES,
     REBOUNDED,
     SANK,
@@ -20,7 +21,6 @@ from nmdp_pin._kernels.impacts import (
     ends_of,
     judge,
 )
-from nmdp_pin._kernels.jit import jit
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._terrain import Plane, Terrain
 

@@ -13,9 +13,9 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.kinematic_tree import second_moments, tree_of
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels import inertia
-from nmdp_pin._kernels.stage import POSITIONS, VELOCITIES, evaluate
-from nmdp_pin._kernels.tree import body_twists
+from nmdp_pin._kernels.step import inertia
+from nmdp_pin._kernels.step.stage import POSITIONS, VELOCITIES, evaluate
+from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._terrain import Plane, Terrain
 
 STEP = 1e-6  # [rad, m] of central differences of quadratic potentials of size 1

@@ -15,11 +15,11 @@ from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels import joints as kernels
-from nmdp_pin._kernels import levenberg_marquardt as lm
-from nmdp_pin._kernels import position_step
-from nmdp_pin._kernels.joints import LEAST_SHARE, Joints, Torque
-from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
+from nmdp_pin._kernels.step import levenberg_marquardt as lm
+from nmdp_pin._kernels.step import position_step
+from nmdp_pin._kernels.step.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
+from nmdp_pin._kernels.tree import joints as kernels
+from nmdp_pin._kernels.tree.joints import LEAST_SHARE, Joints, Torque
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain

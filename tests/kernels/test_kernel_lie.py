@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 from scipy.linalg import expm
 
-from nmdp_pin._kernels import lie
+from nmdp_pin._kernels.algebra import lie
 
 ROUNDING = 1e-14  # of quaternions and lengths of one metre
 TURN = 1e-5  # [rad] of central differences

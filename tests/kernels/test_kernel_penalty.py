@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from core_samples import central_differences
 
-from nmdp_pin._kernels import penalty
+from nmdp_pin._kernels.contact import penalty
 
 H, STEP = 0.02, 1e-6  # [s]; [m, rad] of central differences
 DIFFERENCE = 2e-8  # relative to the largest derivative

@@ -9,7 +9,7 @@ from position_steps import Step
 
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control import Command
-from nmdp_pin._kernels import levenberg_marquardt as lm
+from nmdp_pin._kernels.step import levenberg_marquardt as lm
 from nmdp_pin._robot import free_body
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Sphere, Terrain

@@ -14,13 +14,13 @@ from numba import objmode
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS, StepResult
-from nmdp_pin._kernels.contacts import Candidates, Contacts
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.joints import Torque
-from nmdp_pin._kernels.polytopes import Polytopes
-from nmdp_pin._kernels.record import indices, matrix, vector, zero_matrix, zero_vector
-from nmdp_pin._kernels.stage import Stage
-from nmdp_pin._kernels.triangles import Triangles
+from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_matrix, zero_vector
+from nmdp_pin._kernels.geometry.contacts import Candidates, Contacts
+from nmdp_pin._kernels.geometry.polytopes import Polytopes
+from nmdp_pin._kernels.geometry.triangles import Triangles
+from nmdp_pin._kernels.step.stage import Stage
+from nmdp_pin._kernels.tree.joints import Torque
 from nmdp_pin._robot import free_body, load_robot, together, touching
 from nmdp_pin._state.quick_record import quick
 from nmdp_pin._state.state import State

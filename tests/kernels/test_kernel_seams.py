@@ -6,7 +6,7 @@ import pytest
 from nmdp_pin import FrictionCone, Terrain
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.seams import _is_inner, _way_out
+from nmdp_pin._kernels.geometry.seams import _is_inner, _way_out
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import Box, Sphere
 

@@ -12,8 +12,15 @@ from scipy.optimize import brentq
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.contacts import KINDS, NEARBY, REACH, identity, list_contacts, reach_of
-from nmdp_pin._kernels.planes import (
+from nmdp_pin._kernels.geometry.contacts import (
+    KINDS,
+    NEARBY,
+    REACH,
+    identity,
+    list_contacts,
+    reach_of,
+)
+from nmdp_pin._kernels.geometry.planes import (
     missed_contacts,
     place_contacts,
     place_references,
@@ -21,8 +28,8 @@ from nmdp_pin._kernels.planes import (
     report_wrenches,
     select_contacts,
 )
-from nmdp_pin._kernels.polytopes import NONE, ON_A
-from nmdp_pin._kernels.touched_surface import distance_to, seen_faces, surface_of
+from nmdp_pin._kernels.geometry.polytopes import NONE, ON_A
+from nmdp_pin._kernels.geometry.touched_surface import distance_to, seen_faces, surface_of
 from nmdp_pin._robot import ContactPoints, free_body, together, touching
 from nmdp_pin._terrain import Box, Cone, Cylinder, Mesh, Plane, Sphere, Terrain
 

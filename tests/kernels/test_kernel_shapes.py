@@ -13,10 +13,15 @@ from kernel_scenes import array_of
 from nmdp_pin._contact import AnisotropicCone, FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.contacts import FLAT
-from nmdp_pin._kernels.planes import bend_contacts, missed_contacts, place_contacts, select_contacts
-from nmdp_pin._kernels.polytopes import ON_A, polytope, side_of
-from nmdp_pin._kernels.shapes import MOST_SHARES, shares
+from nmdp_pin._kernels.geometry.contacts import FLAT
+from nmdp_pin._kernels.geometry.planes import (
+    bend_contacts,
+    missed_contacts,
+    place_contacts,
+    select_contacts,
+)
+from nmdp_pin._kernels.geometry.polytopes import ON_A, polytope, side_of
+from nmdp_pin._kernels.geometry.shapes import MOST_SHARES, shares
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import (
     Box,

@@ -10,10 +10,10 @@ from kernel_scenes import DIFFERENCE, KINDS, STEP, Contacts, H, Tree, array_of
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.contact_motion import motion_at
-from nmdp_pin._kernels.implicit_function import StageRates
-from nmdp_pin._kernels.joints import LEAST_SHARE
-from nmdp_pin._kernels.stage import (
+from nmdp_pin._kernels.contact.contact_motion import motion_at
+from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.derivative.step_derivatives import stage_rates
+from nmdp_pin._kernels.step.stage import (
     GAP,
     NEWTON_EULER,
     POSITIONS,
@@ -23,8 +23,8 @@ from nmdp_pin._kernels.stage import (
     evaluate,
     linearise,
 )
-from nmdp_pin._kernels.step import add_wrenches
-from nmdp_pin._kernels.step_derivatives import stage_rates
+from nmdp_pin._kernels.step.step import add_wrenches
+from nmdp_pin._kernels.tree.joints import LEAST_SHARE
 from nmdp_pin._terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of products of four rotations

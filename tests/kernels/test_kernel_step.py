@@ -12,8 +12,8 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.scheme import BACKWARD_EULER, SDIRK2
-from nmdp_pin._kernels import step as kernel
-from nmdp_pin._kernels.stage import saturate_at
+from nmdp_pin._kernels.step import step as kernel
+from nmdp_pin._kernels.step.stage import saturate_at
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._terrain import Plane, Terrain

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 from kernel_scenes import interpreted
 
-from nmdp_pin._kernels.switches import SUM, TOUCH, WEIGHT, find_switches
+from nmdp_pin._kernels.derivative.switches import SUM, TOUCH, WEIGHT, find_switches
 
 # Rows: two contacts with 3 weights, one that is apart, a joint with one weight.
 FIRST = np.array([0, 3, 6, 7])

@@ -7,7 +7,8 @@ from kernel_scenes import DIFFERENCE as OF_TREE
 from kernel_scenes import Tree, robot_of
 
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, manifold_of, tree_of
-from nmdp_pin._kernels import manifold, tree
+from nmdp_pin._kernels.algebra import manifold
+from nmdp_pin._kernels.tree import tree
 from nmdp_pin.errors import IntegratorError
 
 ROUNDING = 1e-12  # of sums over ten bodies and of the exponentials of turns of one radian

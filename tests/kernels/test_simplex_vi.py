@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from kernel_scenes import interpreted
 
-from nmdp_pin._kernels import simplex_vi
-from nmdp_pin._kernels.simplex_vi import AffineVI, dofs_of, face_of, of_dofs, solve_affine_vi
+from nmdp_pin._kernels.solver import simplex_vi
+from nmdp_pin._kernels.solver.simplex_vi import AffineVI, dofs_of, face_of, of_dofs, solve_affine_vi
 from nmdp_pin._papers.simplex_qp import SimplexQP
 
 SEEDS = 100

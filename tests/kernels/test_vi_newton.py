@@ -11,10 +11,10 @@ import pytest
 from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels import step as step_kernels
-from nmdp_pin._kernels.planes import place_references
-from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
-from nmdp_pin._kernels.vi_newton import Tolerances, solve_stage
+from nmdp_pin._kernels.geometry.planes import place_references
+from nmdp_pin._kernels.step import step as step_kernels
+from nmdp_pin._kernels.step.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
+from nmdp_pin._kernels.step.vi_newton import Tolerances, solve_stage
 from nmdp_pin._robot import ContactPoints, Robot
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._solvers.vi_newton import ViNewton

@@ -1,6 +1,6 @@
 """Kernels of other shapes than planes, which are called through Python."""
 
-import nmdp_pin._kernels.planes as planes
+import nmdp_pin._kernels.geometry.planes as planes
 from nmdp_pin import FrictionCone, Simulator, Terrain, free_body
 from nmdp_pin._terrain import Box
 

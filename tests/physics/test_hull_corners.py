@@ -8,8 +8,8 @@ import pytest
 import trimesh
 from kernel_scenes import robot_of
 
-from nmdp_pin._dynamics.hulls import Hull, convex_corners, hulls_of
-from nmdp_pin._dynamics.polytopes import _corners, _joined, _may_touch, polytope_pairs
+from nmdp_pin._dynamics.geometry.hulls import Hull, convex_corners, hulls_of
+from nmdp_pin._dynamics.geometry.polytopes import _corners, _joined, _may_touch, polytope_pairs
 from nmdp_pin._robot import ContactPoints
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Terrain
 

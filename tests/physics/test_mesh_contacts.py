@@ -5,7 +5,7 @@ import pytest
 from derivative_scenes import TIGHT, check
 
 from nmdp_pin import Command, FrictionCone, Plane, Simulator, State, Terrain, load_robot
-from nmdp_pin._kernels.triangles import closest_point, local_minima
+from nmdp_pin._kernels.geometry.triangles import closest_point, local_minima
 from nmdp_pin._robot.free_body import free_body
 from nmdp_pin._terrain import HeightField, Mesh, Sphere
 

@@ -9,11 +9,11 @@ from benchmark_modules import benchmark
 
 from nmdp_pin import Command, FrictionCone, Penalty, Simulator, State, Terrain
 from nmdp_pin._dynamics.form import Form
-from nmdp_pin._dynamics.solid_pairs import SolidCalls, solid_pairs
+from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, solid_pairs
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.callbacks import callee
-from nmdp_pin._kernels.contacts import SOLID
-from nmdp_pin._kernels.polytopes import BORDER, NONE, RIM
+from nmdp_pin._kernels.compiler.callbacks import callee
+from nmdp_pin._kernels.geometry.contacts import SOLID
+from nmdp_pin._kernels.geometry.polytopes import BORDER, NONE, RIM
 from nmdp_pin._robot import free_body, load_robot, together, touching
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Sphere
 

@@ -7,9 +7,9 @@ import trimesh
 from urdf_samples import link, mesh, robot, shape, write
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain, load_robot
-from nmdp_pin._dynamics.candidates import candidates_of
-from nmdp_pin._kernels.contacts import FLAT as FLAT_CONTACTS
-from nmdp_pin._kernels.contacts import MINIMA, RIM
+from nmdp_pin._dynamics.geometry.candidates import candidates_of
+from nmdp_pin._kernels.geometry.contacts import FLAT as FLAT_CONTACTS
+from nmdp_pin._kernels.geometry.contacts import MINIMA, RIM
 from nmdp_pin._robot import free_body, together
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 

@@ -8,7 +8,12 @@ import pytest
 import trimesh
 from kernel_scenes import robot_of
 
-from nmdp_pin._dynamics.world_points import WorldPoint, _feels, _world_points, reported_point
+from nmdp_pin._dynamics.geometry.world_points import (
+    WorldPoint,
+    _feels,
+    _world_points,
+    reported_point,
+)
 from nmdp_pin._robot import ContactPoints
 from nmdp_pin._terrain import (
     Box,

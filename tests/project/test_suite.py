@@ -146,7 +146,7 @@ def test_errors_are_planted_in_all_modules_of_the_core():
     modules = {
         path.relative_to(HERE.parent).as_posix()
         for package in packages
-        for path in (HERE.parent / "nmdp_pin" / package).glob("*.py")
+        for path in (HERE.parent / "nmdp_pin" / package).rglob("*.py")
         if path.name != "__init__.py"
     }
     assert len(modules) > 80

@@ -10,7 +10,7 @@ from nmdp_pin import load_robot
 from nmdp_pin._dynamics import joint_bounds
 from nmdp_pin._dynamics.joint_bounds import joints_of, largest_loads
 from nmdp_pin._dynamics.kinematic_tree import manifold_of, second_moments, support_of
-from nmdp_pin._kernels.manifold import LINEAR, SPHERICAL, UNBOUNDED
+from nmdp_pin._kernels.algebra.manifold import LINEAR, SPHERICAL, UNBOUNDED
 
 G = 9.81  # [m s^-2], of `largest_loads`
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from nmdp_pin._integrators import position_minimiser
-from nmdp_pin._kernels import step
+from nmdp_pin._kernels.step import step
 from nmdp_pin._scenario import Scenario
 
 MOST = 5  # frames, with those of Simulator.step and np.errstate

@@ -8,7 +8,7 @@ import pytest
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.commands import length_of_commands, new_commands, new_torque, values_of
 from nmdp_pin._dynamics.joint_bounds import joints_of
-from nmdp_pin._kernels.joints import write_torque
+from nmdp_pin._kernels.tree.joints import write_torque
 
 
 @pytest.fixture

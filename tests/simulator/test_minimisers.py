@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nmdp_pin._kernels import levenberg_marquardt as lm
+from nmdp_pin._kernels.step import levenberg_marquardt as lm
 from nmdp_pin._solvers.lbfgs import lbfgs
 from nmdp_pin._state.status import Status
 

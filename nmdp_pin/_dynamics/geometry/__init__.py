@@ -1,0 +1,1 @@
+"""Shapes of robots and terrain as tables of the kernels, and coal."""

@@ -1,0 +1,1 @@
+"""Vectors, small matrices, Lie groups and configuration spaces."""

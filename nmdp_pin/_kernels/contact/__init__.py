@@ -1,0 +1,1 @@
+"""Motions at contacts and the forces that they allow."""

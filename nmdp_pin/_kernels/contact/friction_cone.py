@@ -1,0 +1,163 @@
+"""Vertices of polyhedral friction cones whose size grows with the penetration."""
+
+from __future__ import annotations
+
+from nmdp_pin._kernels.algebra.linear import clear_matrix
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix, record, zero_matrix, zero_vector
+
+_TOUCH = 1e-300  # [m^p]; below it d^p underflows
+_CEILING = -0.5  # z of the normal below which the tangents are built from the other pole
+
+
+@record
+class Cone:
+    """v_j = k (d^p + zeta) R (mu t_j + e_z), with d the penetration and R e_z the normal.
+
+    Args:
+        tangents: t_j in the plane, shape (2, m).
+        stiffness: k [N/m^p].
+        power: p.
+        zeta: force without contact [m^p].
+    """
+
+    tangents: Array
+    stiffness: float
+    power: int
+    zeta: float
+
+
+@jit
+def tangent_frame(normal: Array, R: Array) -> None:
+    """Write the least rotation R from the nearer pole with R e_z = n, shape (3, 3)."""
+    n0, n1, n2 = normal[0], normal[1], normal[2]
+    sign = -1.0 if n2 < _CEILING else 1.0
+    a = 1.0 / (1.0 + sign * n2)
+    bisector = n2 + sign
+    R[0, 0], R[0, 1], R[0, 2] = 1.0 - a * n0 * n0, -sign * a * n1 * n0, n0
+    R[1, 0], R[1, 1], R[1, 2] = -a * n0 * n1, sign * (1.0 - a * n1 * n1), n1
+    R[2, 0], R[2, 1], R[2, 2] = -a * n0 * bisector, -sign * a * n1 * bisector, n2
+
+
+@jit
+def cone_vertices(cone: Cone, depth: float, normal: Array, mu: float, V: Array) -> bool:
+    """Vertices of one contact, shape (3, m); False where they are zero.
+
+    Args:
+        cone: parameters.
+        depth: penetration, negative when apart [m].
+        normal: normal of the surface, shape (3,).
+        mu: friction coefficient.
+        V: output [N], shape (3, m).
+    """
+    size = cone.stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
+    if size == 0.0:
+        clear_matrix(V)
+        return False
+    R = matrix(3, 3)
+    tangent_frame(normal, R)
+    for j in range(V.shape[1]):
+        x, y = mu * cone.tangents[0, j], mu * cone.tangents[1, j]
+        for a in range(3):
+            V[a, j] = size * (R[a, 0] * x + R[a, 1] * y + R[a, 2])
+    return True
+
+
+@jit
+def cone_derivative(
+    cone: Cone,
+    depth: float,
+    normal: Array,
+    mu: float,
+    w: Array,
+    force: Array,
+    of_depth: Array,
+    N: Array,
+    D: Array,
+) -> None:
+    """Derivative of f = V w = k (d^p + zeta) R s of one contact, s the weighted mean of the edges.
+
+    The depth gives p d^(p-1) / (d^p + zeta) f dd', the frame k (d^p + zeta) d(R s)/dn dn, where
+    R s = s_z n + s_t - a (n . s_t) b, b = n + sign e_z and a = 1 / (1 + sign n_z).
+
+    Args:
+        cone: parameters.
+        depth: as in `cone_vertices`.
+        normal: as in `cone_vertices`.
+        mu: as in `cone_vertices`.
+        w: weights, shape (m,).
+        force: V w, shape (3,).
+        of_depth: dd by a motion of the body, shape (6,).
+        N: dn by a motion of the body [1/m], shape (3, 6).
+        D: output [N/m], shape (3, 6).
+    """
+    least = _TOUCH ** (1.0 / cone.power)
+    slope = 0.0
+    if depth > least:
+        size = depth**cone.power
+        slope = cone.power * (size / (size + cone.zeta)) / depth
+    for a in range(3):
+        for b in range(6):
+            D[a, b] = slope * force[a] * of_depth[b]
+    if not (depth > 0.0 or cone.zeta > 0.0):
+        return
+    sign = -1.0 if normal[2] < _CEILING else 1.0
+    inverse = 1.0 / (1.0 + sign * normal[2])
+    s0, s1, s2 = 0.0, 0.0, 0.0
+    for j in range(len(w)):
+        s0 += mu * cone.tangents[0, j] * w[j]
+        s1 += sign * mu * cone.tangents[1, j] * w[j]
+        s2 += w[j]
+    along = normal[0] * s0 + normal[1] * s1
+    magnitude = cone.stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
+    for b in range(6):
+        n0, n1, n2 = N[0, b], N[1, b], N[2, b]
+        if n0 == 0.0 and n1 == 0.0 and n2 == 0.0:
+            continue
+        share = -inverse * (s0 * n0 + s1 * n1) + sign * inverse**2 * along * n2
+        kept = s2 - inverse * along
+        D[0, b] += magnitude * (kept * n0 + share * normal[0])
+        D[1, b] += magnitude * (kept * n1 + share * normal[1])
+        D[2, b] += magnitude * (kept * n2 + share * (normal[2] + sign))
+
+
+@jit
+def all_vertices(cone: Cone, depth: Array, normal: Array, mu: Array, V: Array) -> None:
+    """`cone_vertices` of n contacts, V of shape (n, 3, m)."""
+    for i in range(len(depth)):
+        cone_vertices(cone, depth[i], normal[i], mu[i], V[i])
+
+
+@jit
+def all_derivatives(
+    cone: Cone,
+    depth: Array,
+    normal: Array,
+    curvature: Array,
+    mu: Array,
+    w: Array,
+    force: Array,
+    D: Array,
+) -> None:
+    """`cone_derivative` of n spheres, of which D, shape (n, 3, 3), is the part of translations.
+
+    Args:
+        cone: parameters.
+        depth: penetrations, shape (n,).
+        normal: normals, shape (n, 3).
+        curvature: derivatives of the normals, or (0, 3, 3) where the surfaces are flat.
+        mu: friction coefficients, shape (n,).
+        w: weights, shape (n, m).
+        force: V w, shape (n, 3).
+        D: output, shape (n, 3, 3).
+    """
+    of_depth, N, own = zero_vector(6), zero_matrix(3, 6), matrix(3, 6)
+    for i in range(len(depth)):
+        for a in range(3):
+            of_depth[a] = -normal[i, a]
+            for b in range(3):
+                N[a, b] = curvature[i, a, b] if curvature.shape[0] else 0.0
+        cone_derivative(cone, depth[i], normal[i], mu[i], w[i], force[i], of_depth, N, own)
+        for a in range(3):
+            for b in range(3):
+                D[i, a, b] = own[a, b]

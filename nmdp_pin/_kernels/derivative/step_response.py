@@ -1,0 +1,180 @@
+"""Derivatives of the end of a step by its start, the torque and parameters, in one program."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin._kernels.algebra.linear import add_product
+from nmdp_pin._kernels.algebra.manifold import (
+    Manifold,
+    difference,
+    integrate,
+    integrate_derivatives,
+)
+from nmdp_pin._kernels.compiler.callbacks import call_complete
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.derivative.implicit_function import (
+    add_by_numbers,
+    new_face,
+    new_rates,
+    respond,
+)
+from nmdp_pin._kernels.derivative.material_rates import (
+    add_inertia_rates,
+    new_parts,
+    open_parts,
+    write_rates,
+)
+from nmdp_pin._kernels.derivative.step_derivatives import settle, stage_rates
+from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
+from nmdp_pin._kernels.step.stage import NEWTON_EULER, Linear, System
+from nmdp_pin._kernels.step.step import Memory, Options, Scheme, Start
+
+
+@jit
+def stage_ends(space: Manifold, scheme: Scheme, start: Start, end: Array, ends: Array) -> None:
+    """Configurations at the ends of the stages, recovered from the end of the step.
+
+    The last stage ends with the step and gives its velocity; the remaining motion is that of the
+    first stage.
+
+    Args:
+        space: configuration space.
+        scheme: time scheme.
+        start: start of the step.
+        end: [q; v] at its end, shape (nq + nv,).
+        ends: output, shape (s, nq).
+    """
+    nq, a, h, before = start.q.size, scheme.a, start.h, np.empty(start.v.size)
+    last = ends.shape[0] - 1
+    ends[last] = end[:nq]
+    if last == 1:
+        integrate(space, ends[1], -a[1, 1] * h, end[nq:], ends[0])
+        difference(space, start.q, ends[0], before)
+        integrate(space, start.q, a[0, 0] / a[1, 0], before, ends[0])
+
+
+@jit
+def second_reference(
+    space: Manifold, scheme: Scheme, start: Start, v: Array, of_v1: Array, of_q: Array, of_v: Array
+) -> bool:
+    """Derivatives by z of the reference of the second stage; False where one is singular.
+
+    Args:
+        space: configuration space.
+        scheme: time scheme.
+        start: start of the step.
+        v: velocity at the end of the first stage, shape (nv,).
+        of_v1: derivative of it, shape (nv, nz).
+        of_q: output, of the reference configuration, shape (nv, nz).
+        of_v: output, of the reference velocity, shape (nv, nz).
+    """
+    nv, b, share = v.size, scheme.a[1, 0] * start.h, scheme.a[1, 0] / scheme.a[0, 0]
+    d, by_q, by_d = np.empty(nv), np.empty((nv, nv)), np.empty((nv, nv))
+    for l in range(nv):
+        d[l] = b * v[l]
+    if not integrate_derivatives(space, d, by_q, by_d):
+        return False
+    for k in range(nv):
+        for z in range(of_q.shape[1]):
+            of_q[k, z] = by_q[k, z] if z < nv else 0.0
+            of_v[k, z] = share * of_v1[k, z]
+        of_v[k, nv + k] += 1.0 - share
+        for l in range(nv):
+            by_d[k, l] *= b
+    add_product(by_d, of_v1, of_q)
+    return True
+
+
+@jit
+def respond_to_start(
+    system: System,
+    options: Options,
+    scheme: Scheme,
+    start: Start,
+    end: Array,
+    smoothing: float,
+    judged: bool,
+    repeated: bool,
+    handle: int,
+    memory: Memory,
+    linear: Linear,
+    whole: Array,
+    switches: Array,
+) -> tuple[bool, bool, int]:
+    """Derivatives of the end of a step by its start, the torque and np parameters.
+
+    Args:
+        system: what all steps share.
+        options: options of the solver.
+        scheme: time scheme that made the step.
+        start: start of the step, with the weights of its end.
+        end: [q; v] at its end, shape (nq + nv,).
+        smoothing: as in `respond`.
+        judged: whether impacts decided on the time scheme.
+        repeated: whether the step is a repetition in first order.
+        handle: number of the object that completes the derivatives of stages, 0: none.
+        memory: overwritten.
+        linear: overwritten.
+        whole: output, shape (2 nv, 3 nv + np).
+        switches: output, as in `find_switches`.
+
+    Returns:
+        Whether there are derivatives, whether the ends of the stages are known to their last
+        digits, and the number of switches.
+    """
+    stage, space, nv, stages = memory.stage, system.tree.space, start.v.size, len(scheme.a)
+    nz, n, m = (1 + stages) * nv, whole.shape[1], memory.w.shape[1]
+    ends, counts = np.empty((stages, start.q.size)), np.zeros(7, np.int64)
+    stage_ends(space, scheme, start, end, ends)
+    Z, dq = np.zeros((nz - 2 * nv, n)), np.empty((nv, n))
+    of_q, of_v = np.zeros((nv, nz)), np.zeros((nv, nz))  # of the reference
+    of_q1, of_v1 = np.zeros((nv, nz)), np.empty((nv, nz))  # of the end of the first stage
+    for l in range(nv):
+        of_q[l, l] = of_v[l, nv + l] = 1.0
+    G_p = np.zeros((nv, n - 2 * nv))
+    material = stage.form != NEWTON_EULER
+    parts = new_parts(system, nz if material else 0)
+    settled, index, number = True, 0, 0
+    for i in range(stages):
+        index, same, known = settle(system, options, scheme, start, i, ends, index, memory, counts)
+        settled = settled and same
+        at = memory.points[index]
+        k, touching = at.n_active[0], at.n_active[1]
+        nw = touching * m + k - touching
+        rates = new_rates(nv, nz, k, nw, system.recovery > 0.0 or options.minimiser != 0)
+        face, r_p = new_face(k, nw), np.zeros((nw, n - 3 * nv))
+        stage_rates(system, stage, memory.origin, at, of_q, of_v, linear, rates)
+        if material:
+            if i == 0 and not open_parts(system, stage, start, memory, of_q, of_v, parts):
+                return False, settled, number
+            add_inertia_rates(system, stage, at, parts, i, of_v, rates.v_z, rates.G_z)
+        for l in range(nv):
+            G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
+        if handle:
+            known = call_complete(handle, i, index, same, known, rates, G_p, r_p)
+        if not respond(rates, G_p, r_p, Z, known, smoothing, face, dq):
+            return False, settled, number
+        number += find_switches(system, memory, at, rates.first, face, known, switches[number:])
+        if i + 1 < stages:
+            for k in range(nv):
+                of_q1[k, 2 * nv + k] = 1.0
+                for z in range(nz):
+                    of_v1[k, z] = rates.v_z[k, z]
+                for c in range(n):
+                    Z[k, c] = dq[k, c]
+            add_product(rates.v_q, of_q1, of_v1)
+            if material:
+                share = scheme.a[1, 0] / scheme.a[0, 0]
+                write_rates(at, share, of_q1, of_v1, parts, 1)
+            if not second_reference(space, scheme, start, at.v, of_v1, of_q, of_v):
+                return False, settled, number
+        else:
+            for k in range(nv):
+                for c in range(n):
+                    whole[k, c], whole[nv + k, c] = dq[k, c], 0.0
+            add_product(rates.v_q, dq, whole[nv:])
+            add_by_numbers(rates.v_z, Z, whole[nv:])
+    if judged:
+        number += find_landings(system, memory, start, at, repeated, switches[number:])
+    return True, settled, number

@@ -1,0 +1,1 @@
+"""Pairs that may touch: gaps, normals and their derivatives."""

@@ -1,0 +1,240 @@
+"""Contacts: pairs of a contact sphere and a shape, their places, normals and motions.
+
+A candidate is a pair of a sphere of one body and a shape of another body or of the world; the
+contacts of a step are the candidates that may touch in it. Every contact is expressed in the frame
+of the body that it touches, whose placement is P[b]; the world is the body 0.
+
+The sphere may be swept over an ellipsoid, or over a disc, such as the end of a cylinder. It then
+touches where these are nearest to the shape, at a point that moves along them. A disc has `RIM`
+contacts with a shape: the others are at quarter turns along its rim from where that point is
+expected at the end of the step, fixed to the body. Where a disc is nearly parallel to the surface,
+as of a standing cylinder, all are fixed to the body.
+
+A sphere has several contacts with a mesh: one for each local minimum of the distance, which is
+found again at other configurations by a walk over the mesh from the same face. A disc or an
+ellipsoid has them where it is near those of its middle.
+
+Boxes, cylinders and cones are felt by points and rims on the sides on which a step begins: what
+comes deep into a thin floor is pushed back up, and not out of its bottom. A corner that begins in a
+cylinder or cone feels the face in which its polytope is least deep; so does a rim or tip, where its
+solid is far deeper in the nearest one.
+
+Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
+cross. They are held during a step: their distances are those of points from planes, and of lines;
+they act where the vertex is over the face, and where the edges cross. The centre of a contact of
+edges is the end of the edge, its arm leads to the crossing. A polytope and a mesh of the world have
+as many, at peaks and ridges of the mesh; so have a rim and a polytope or another rim (`rims`), and
+a polytope and a cone or an ellipsoid (`sides`), at places that move along both.
+
+A pair of solids is a contact where coal finds that they overlap deeper than their other contacts: a
+point of one of them and a plane at the other one, which are held during a step (`SolidCalls`).
+
+A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
+force acts; for a sphere of radius r the arm is -r n, and for one that is swept it leads to the
+point of the disc or ellipsoid less r n. A motion (dx, dphi) of its body moves the centre by dx and
+rotates by dphi; it changes the normal by N (dx, dphi), the arm by L (dx, dphi), and the
+penetration by -n . (dx + dphi x o).
+"""
+
+from __future__ import annotations
+
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import record
+from nmdp_pin._kernels.geometry.polytopes import KINDS, NONE, ON_A, Polytopes
+from nmdp_pin._kernels.geometry.triangles import Triangles
+
+REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
+NEARBY = 0.01  # [m] likewise of two bodies, which may stay close to each other
+LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
+MINIMA = 6  # contacts of a sphere with a mesh
+RIM = 4  # contacts of a disc with a shape
+FLAT = 16  # contacts of two polytopes
+SOLID = 4  # contacts of two solids that overlap deeper than their other contacts
+
+
+@record
+class Candidates:
+    """Pairs that may touch.
+
+    Args:
+        bodies: the body that carries the sphere, and the one that has the shape; 0 is the world,
+            shape (k, 2).
+        local: centres of the spheres in the frames of their bodies [m], shape (k, 3).
+        radii: radii of the spheres [m], shape (k,).
+        rows: rows of the shapes in the tables, that of a mesh `MINIMA` times, shape (k,).
+        surfaces: rows of the shapes whose friction counts, those of the world before others, (k,).
+        points: indices of the spheres among the robot's contact points; of those of the world, of
+            the first point of the body that they touch, shape (k,).
+        carriers: bodies of the robot's contact points that touch the world, shape (p,).
+        places: centres of these in the frames of their bodies [m], shape (p, 3).
+        semi_axes: those of the discs and ellipsoids over which the spheres are swept, in the frames
+            of their bodies; 0 where there are fewer than three [m], shape (k, 3, 3).
+        facing: directions out of the rims of cylinders and cones and of tips, in the frames of
+            their bodies, and cosines, see `dynamics.candidates`; 0 of others, shape (k, 4).
+        pieces: of spheres that touch cylinders and cones, the polytopes of which they are corners,
+            or rims of the solids of which they are rims or tips, -1: none, shape (k,).
+        slots: number of the contact among those of the disc, shape (k,).
+        kinds: table of kinds, as in `terrain`, shape (s, 3).
+        shapes: table of shapes, in the frames of their bodies, shape (s, 17).
+        pointed: whether edges, rims or tips of the shapes touch by themselves, shape (s,).
+        triangles: meshes, in the frames of their bodies.
+        owners: bodies of the shapes, shape (s,).
+        blocks: first candidates of blocks with the same bodies, and the end, shape (g + 1,).
+        balls: balls around the points of blocks, in the frames of their bodies: centre and radius
+            [m], shape (g, 4).
+        boxes: boxes around the shapes of blocks, in the frames of their bodies: centre and half
+            lengths, inf where there are planes or polytopes [m], shape (g, 2, 3).
+        polytopes: polytopes, in the frames of their bodies.
+        pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
+        plain: whether candidates are pairs of a sphere and a plane, shape (k,).
+        solid: whether they are pairs of solids, whose overlap coal finds, shape (k,).
+        solids: handle of these, see `SolidCalls`; 0: there are none.
+        shaped: whether others are there, or several planes of one body.
+        rise: rates rho / p at which they push out [1/s], shape (k,); see `kernels.stage.System`.
+        reach: distance up to which a candidate is a contact of a step [m].
+        distant: whether contacts act that do not touch.
+        rolling: whether contacts may move along discs and ellipsoids.
+    """
+
+    bodies: Array
+    local: Array
+    radii: Array
+    rows: Array
+    surfaces: Array
+    points: Array
+    carriers: Array
+    places: Array
+    semi_axes: Array
+    facing: Array
+    pieces: Array
+    slots: Array
+    kinds: Array
+    shapes: Array
+    pointed: Array
+    triangles: Triangles
+    owners: Array
+    blocks: Array
+    balls: Array
+    boxes: Array
+    polytopes: Polytopes
+    pairs: Array
+    plain: Array
+    solid: Array
+    solids: int
+    shaped: bool
+    rise: Array
+    reach: float
+    distant: bool
+    rolling: bool
+
+
+@record
+class Contacts:
+    """Contacts of a step: n of the candidates, in their order.
+
+    Args:
+        n: number of contacts, shape (1,).
+        index: their candidates, shape (k,).
+        bodies: as in `Candidates`, of the contacts, shape (k, 2); those of a vertex of the second
+            polytope on a face of the first are swapped.
+        listed: whether each candidate is a contact, shape (k,).
+        faces: faces of meshes from which their contacts are found, -1: none; of others, bits
+            of `seen_faces`, shape (k,).
+        held: centres of the spheres in the frames of their bodies [m], shape (k, 3).
+        rolls: whether a contact moves along a disc or an ellipsoid, shape (k,).
+        features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).
+        planes: normals and levels of the planes that vertices and solids touch, in the frames of
+            their bodies, shape (k, 4).
+        slack: distances beyond faces and edges up to which polytopes touch in the step, twice
+            `BORDER` where they do at its expected end [m], shape (k, 1).
+        directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).
+        reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
+    """
+
+    n: Array
+    index: Array
+    bodies: Array
+    listed: Array
+    faces: Array
+    held: Array
+    rolls: Array
+    features: Array
+    planes: Array
+    slack: Array
+    directions: Array
+    reference: Array
+
+
+@record
+class Places:
+    """The contacts at one configuration.
+
+    Args:
+        placements: placements of the bodies that carry them, relative to those that they touch,
+            shape (k, 4, 3).
+        centre: centres of the spheres, or of what they are swept over [m], shape (k, 3).
+        depth: penetrations, negative when apart [m], shape (k,).
+        normal: outward normals of the surfaces, shape (k, 3).
+        arm: arms o from the centres to the points of the forces [m], shape (k, 3).
+        curvature: derivatives of the normals by the centres, if `curved` [1/m], (k, 3, 3).
+        curved: whether a surface is curved, shape (k,).
+        N: derivatives of the normals by motions of the bodies, if bent, shape (k, 3, 6).
+        L: derivatives of the arms, likewise.
+        covered: whether another shape covers the place, which then is no contact, shape (k,).
+        friction: friction coefficients, shape (k,).
+        surface: indices of the shapes among those of the world and the bodies, -1: none, (k,).
+    """
+
+    placements: Array
+    centre: Array
+    depth: Array
+    normal: Array
+    arm: Array
+    curvature: Array
+    curved: Array
+    N: Array
+    L: Array
+    covered: Array
+    friction: Array
+    surface: Array
+
+
+@jit
+def list_contacts(candidates: Candidates, contacts: Contacts) -> None:
+    """Make contacts of the candidates that are listed."""
+    n = 0
+    for c in range(len(candidates.rows)):
+        if contacts.listed[c]:
+            contacts.index[n] = c
+            swapped = contacts.features[c, 0] == ON_A
+            contacts.bodies[n, 0] = candidates.bodies[c, 1 if swapped else 0]
+            contacts.bodies[n, 1] = candidates.bodies[c, 0 if swapped else 1]
+            n += 1
+    contacts.n[0] = n
+
+
+@jit
+def reach_of(candidates: Candidates, c: int) -> float:
+    """Distance up to which a candidate is a contact of a step [m]."""
+    of_bodies = candidates.bodies[c, 0] > 0 and candidates.bodies[c, 1] > 0
+    return NEARBY if of_bodies and candidates.reach == REACH else candidates.reach
+
+
+@jit
+def most_features(polytopes: Polytopes, mesh: Triangles) -> int:
+    """Number above those of all features of polytopes and meshes."""
+    of_polytopes = max(len(polytopes.vertices), len(polytopes.edges))
+    return max(of_polytopes, len(mesh.vertices), len(mesh.ridges))
+
+
+@jit
+def identity(candidates: Candidates, contacts: Contacts, c: int) -> int:
+    """Number of the features by which candidate c touches, ascending; the same in all steps."""
+    pair, kind = candidates.pairs[c], contacts.features[c, 0]
+    if pair < 0:
+        return c
+    most = most_features(candidates.polytopes, candidates.triangles)
+    if kind == NONE:
+        kind = KINDS - 1
+    features = (pair * KINDS + kind) * most + contacts.features[c, 1]
+    return len(candidates.rows) + features * most + contacts.features[c, 2]

@@ -1,0 +1,233 @@
+"""Contacts of spheres with planes, which most scenes have; those of other shapes are called.
+
+Kernels of other shapes take long to compile. They are called through Python, once for all contacts
+of a scene, and are compiled where a scene has such contacts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numba import objmode
+
+from nmdp_pin._kernels.algebra.linear import clear_vector
+from nmdp_pin._kernels.algebra.vector3 import length, place
+from nmdp_pin._kernels.compiler.callbacks import call_overlaps
+from nmdp_pin._kernels.compiler.jit import Array, calling_jit, jit
+from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vector
+from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity
+from nmdp_pin._kernels.geometry.contacts import (
+    LOST,
+    Candidates,
+    Contacts,
+    Places,
+    list_contacts,
+    reach_of,
+)
+from nmdp_pin._kernels.geometry.shapes import (
+    bend_shapes,
+    missed_shapes,
+    place_shapes,
+    select_shapes,
+    share_depths,
+    share_wrenches,
+)
+
+_SELECT, _MISSED, _PLACE, _BEND, _DEPTHS, _WRENCHES = range(6)
+_KERNELS: tuple[Any, ...] = (
+    select_shapes,
+    missed_shapes,
+    place_shapes,
+    bend_shapes,
+    share_depths,
+    share_wrenches,
+)
+
+
+@jit
+def _height(candidates: Candidates, k: int, p: Array) -> float:
+    """Distance of a point to the plane of candidate k [m]."""
+    shape = candidates.shapes[candidates.rows[k]]
+    return shape[5] * p[0] + shape[8] * p[1] + shape[11] * p[2] - shape[12]
+
+
+@jit
+def select_contacts(
+    candidates: Candidates, P: Array, twists: Array, h: float, contacts: Contacts
+) -> None:
+    """List the candidates that may touch in a time h, by their places at its start and end.
+
+    Args:
+        candidates: pairs that may touch.
+        P: placements at the start, shape (n + 1, 4, 3).
+        twists: motions of the bodies there, shape (n + 1, 6).
+        h: length of the step [s].
+        contacts: output.
+    """
+    M, c, v, x = matrix(4, 3), vector(3), vector(3), vector(3)
+    for k in range(candidates.rows.size):
+        if not candidates.plain[k]:
+            continue
+        a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
+        relative_placement(P, a, b, M)
+        place(M, candidates.local[k], c)
+        relative_velocity(P, twists, a, b, c, v, x)
+        reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2])) + candidates.radii[k]
+        least = _height(candidates, k, c)
+        for j in range(3):
+            c[j] += h * v[j]
+        contacts.listed[k] = not min(least, _height(candidates, k, c)) > reach
+    if candidates.shaped:
+        _call(_SELECT, candidates, contacts, (P, twists, h))
+    list_contacts(candidates, contacts)
+
+
+@jit
+def missed_contacts(candidates: Candidates, P: Array, contacts: Contacts) -> bool:
+    """List candidates besides the contacts that touch at placements P; False where none does."""
+    M, c, missed = matrix(4, 3), vector(3), False
+    for k in range(candidates.rows.size):
+        if not candidates.plain[k] or contacts.listed[k]:
+            continue
+        relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
+        place(M, candidates.local[k], c)
+        if _height(candidates, k, c) < candidates.radii[k]:
+            contacts.listed[k] = missed = True
+    if candidates.shaped and _call(_MISSED, candidates, contacts, (P,)):
+        missed = True
+    if missed:
+        list_contacts(candidates, contacts)
+    return missed
+
+
+@jit
+def missed_overlaps(
+    candidates: Candidates, contacts: Contacts, at: Places, P: Array, P0: Array
+) -> bool:
+    """List pairs of solids that overlap deeper than the contacts do; False where none does.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        at: their places at placements P.
+        P: placements, shape (n + 1, 4, 3).
+        P0: placements at the start of the step, likewise.
+    """
+    if candidates.solids == 0:
+        return False
+    if not call_overlaps(candidates.solids, contacts, at, P, P0):
+        return False
+    list_contacts(candidates, contacts)
+    return True
+
+
+@jit
+def select_overlaps(
+    candidates: Candidates, contacts: Contacts, at: Places, P: Array, P0: Array
+) -> None:
+    """List what `missed_overlaps` finds at placements P, at which the contacts are placed first."""
+    if candidates.solids != 0:
+        place_contacts(candidates, contacts, P, at)
+        missed_overlaps(candidates, contacts, at, P, P0)
+
+
+@jit
+def place_references(contacts: Contacts, P: Array) -> None:
+    """Write the placements of the contacts' bodies at the reference of a stage."""
+    for i in range(contacts.n[0]):
+        relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], contacts.reference[i])
+
+
+@jit
+def place_contacts(candidates: Candidates, contacts: Contacts, P: Array, at: Places) -> None:
+    """Places of the contacts at placements P, shape (n + 1, 4, 3).
+
+    The curvatures of closed forms are left out; see `bend_contacts`.
+    """
+    for i in range(contacts.n[0]):
+        c, p, n = contacts.index[i], at.centre[i], at.normal[i]
+        relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], at.placements[i])
+        place(at.placements[i], contacts.held[c], p)
+        at.curved[i] = at.covered[i] = False
+        surface = candidates.surfaces[c]
+        at.friction[i], at.surface[i] = candidates.shapes[surface, 15], candidates.kinds[surface, 1]
+        if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
+            at.depth[i] = math.nan
+        elif candidates.plain[c]:
+            at.depth[i] = candidates.radii[c] - _height(candidates, c, p)
+            for j in range(3):
+                n[j] = candidates.shapes[candidates.rows[c], 5 + 3 * j]
+                at.arm[i, j] = -candidates.radii[c] * n[j]
+        else:
+            at.depth[i] = 0.0
+    if candidates.shaped:
+        _call_at(_PLACE, candidates, contacts, at, ())
+
+
+@jit
+def bend_contacts(candidates: Candidates, contacts: Contacts, at: Places) -> None:
+    """Write the curvatures of what touches, and the derivatives N and L of normals and arms.
+
+    Those of planes are 0, as they are from the beginning.
+    """
+    if candidates.shaped:
+        _call_at(_BEND, candidates, contacts, at, ())
+
+
+@jit
+def report_depths(candidates: Candidates, contacts: Contacts, at: Places, depths: Array) -> None:
+    """Write the penetrations of the contact points, 0 when apart [m], shape (p,)."""
+    clear_vector(depths)
+    if candidates.shaped:
+        _call_at(_DEPTHS, candidates, contacts, at, (depths,))
+        return
+    for i in range(contacts.n[0]):
+        p = candidates.points[contacts.index[i]]
+        depths[p] = max(depths[p], at.depth[i])
+
+
+@jit
+def report_wrenches(
+    candidates: Candidates, contacts: Contacts, at: Places, wrenches: Array, of_points: Array
+) -> None:
+    """Add the wrenches of all contacts to those of their contact points.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        at: contacts at the configuration.
+        wrenches: wrenches about the contact points, or, where several share one, about its place,
+            in the axes of the world [N, N m], shape (n, 6).
+        of_points: wrenches of the contact points, shape (p, 6).
+    """
+    if candidates.shaped:
+        _call_at(_WRENCHES, candidates, contacts, at, (wrenches, of_points))
+        return
+    for i in range(contacts.n[0]):
+        for j in range(6):
+            of_points[candidates.points[contacts.index[i]], j] += wrenches[i, j]
+
+
+def shape_kernel(number: int) -> Any:
+    """A kernel of other shapes. Cached kernels refer to this function, and not to them."""
+    return _KERNELS[number]
+
+
+@calling_jit
+def _call(kernel: int, candidates: Candidates, contacts: Contacts, arguments: Any) -> bool:
+    """Call a kernel that lists contacts; whether it is `missed_shapes` and has found some."""
+    a, b = address_of(candidates), address_of(contacts)
+    with objmode(found="boolean"):
+        found = bool(shape_kernel(kernel)(record_at(a), record_at(b), *arguments))
+    return found
+
+
+@calling_jit
+def _call_at(
+    kernel: int, candidates: Candidates, contacts: Contacts, at: Places, arrays: Any
+) -> None:
+    """Call a kernel of contacts at their places."""
+    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
+    with objmode():
+        shape_kernel(kernel)(record_at(a), record_at(b), record_at(c), *arrays)

@@ -1,0 +1,274 @@
+"""Seams: contacts that another shape covers where shapes join.
+
+Where two shapes of one body or of the world join, the edge of one of them is no edge of their
+union: what slides over the seam feels the shape that is nearer alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin._kernels.algebra.vector3 import (
+    Vector3,
+    ahead,
+    dot,
+    largest_difference,
+    length,
+    minus,
+    rotate_back,
+    scaled,
+)
+from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.geometry.contacts import REACH, Candidates, Contacts, Places
+from nmdp_pin._kernels.geometry.polytopes import CROSSED, ON_A, ON_B, ON_ROUND, RIM, row_of
+from nmdp_pin._kernels.geometry.primitives import BOX
+from nmdp_pin._kernels.geometry.ridges import is_mesh, touched_polytope
+from nmdp_pin._kernels.geometry.terrain import MESH, describe, seen_from, shape_distance
+from nmdp_pin._kernels.geometry.touched_surface import is_swept
+from nmdp_pin._kernels.geometry.triangles import SAME, describe_minimum, settle
+
+BESIDE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one
+_ACROSS = 0.7  # [-] cosine of the least angle between a wall and a floor
+_LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt beside it
+
+
+@jit
+def leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None:
+    """Mark the contacts of a sphere whose point on the surface another shape covers."""
+    n, i = contacts.n[0], 0
+    least = -math.inf if candidates.distant else 0.0
+    while i < n:
+        end = i + 1
+        while end < n and _is_same_sphere(candidates, contacts.index[i], contacts.index[end]):
+            end += 1
+        if end > i + 1:
+            for k in range(i, end):
+                if at.depth[k] > least and not at.covered[k]:
+                    at.covered[k] = _is_covered(candidates, contacts, at, i, end, k) or (
+                        is_swept(candidates, contacts.index[k])
+                        and candidates.kinds[candidates.rows[contacts.index[k]], 0] == BOX
+                        and _is_inner(candidates, contacts, at, k)
+                    )
+            for k in range(i, end):
+                if at.covered[k]:
+                    at.depth[k] = -REACH
+        elif (
+            candidates.pairs[contacts.index[i]] >= 0
+            and at.depth[i] > least
+            and (_is_inner(candidates, contacts, at, i) or _is_at_seam(candidates, contacts, at, i))
+        ):
+            at.depth[i], at.covered[i] = -REACH, True
+        i = end
+
+
+@jit
+def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> bool:
+    """Whether the point on the surface of contact i, of polytopes or a rim, is inside their body.
+
+    There another shape of the body, or of the world, covers the surface, which does not go on above
+    that shape, unlike a wall on a floor.
+    """
+    polytopes, pair = candidates.polytopes, candidates.pairs[contacts.index[i]]
+    own = candidates.rows[contacts.index[i]]
+    if pair >= 0:
+        swapped = contacts.features[contacts.index[i], 0] == ON_A
+        own = polytopes.rows[polytopes.pairs[pair, 0 if swapped else 1]]
+    if own < 0 or candidates.kinds[own, 0] == MESH:
+        return False
+    n, foot = row_of(at.normal, i), _foot(at, i)
+    beside = ahead(foot, BESIDE, n)
+    for row in range(len(candidates.kinds)):
+        other = candidates.owners[row] == contacts.bodies[i, 1] and row != own
+        if not other or candidates.kinds[row, 0] == MESH:
+            continue
+        if shape_distance(candidates.kinds, candidates.shapes, row, beside) >= 0.0:
+            continue
+        up, rise = _way_out(candidates, row, beside, n)
+        above = ahead(foot, rise + _LEDGE, up)
+        phi = shape_distance(candidates.kinds, candidates.shapes, own, above)
+        if phi > (rise + _LEDGE) * dot(up, n) + 0.5 * _LEDGE:
+            return True
+    return False
+
+
+@jit
+def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> bool:
+    """Whether contact i is at an edge or a corner of polytope b where its body goes on beside it.
+
+    What touches there touches the faces on both sides as well.
+    """
+    c, polytopes = contacts.index[i], candidates.polytopes
+    kind, y = contacts.features[c, 0], contacts.features[c, 2]
+    if kind == ON_B or kind == ON_ROUND:
+        return False
+    n, mesh, foot = row_of(at.normal, i), candidates.triangles, _foot(at, i)
+    if kind == ON_A:
+        turned = np.empty(3)
+        rotate_back(at.placements[i], at.normal[i], turned)
+        n, foot = (-turned[0], -turned[1], -turned[2]), row_of(contacts.held, c)
+    below = ahead(foot, -_LEDGE, n)
+    if is_mesh(polytopes, polytopes.pairs[candidates.pairs[c], 1]) and kind != CROSSED:
+        for k in range(mesh.first[y], mesh.first[y + 1]):
+            if _goes_on(candidates, c, n, below, row_of(mesh.normals, mesh.fans[k])):
+                return True
+        return False
+    b = touched_polytope(candidates, candidates.pairs[c])
+    if len(b.edges) == 0:  # another rim
+        return False
+    own = kind == CROSSED or kind == RIM
+    for edge in range(y if own else 0, y + 1 if own else len(b.edges)):
+        if kind == ON_A and b.edges[edge, 0] != y and b.edges[edge, 1] != y:
+            continue
+        for k in range(2, 4):
+            side, other = b.edges[edge, k], b.edges[edge, 5 - k]
+            if side >= 0 and _goes_on(candidates, c, n, below, row_of(b.normals, side)):
+                return True
+            if own and side >= 0 and other >= 0:
+                under = ahead(foot, -_LEDGE, row_of(b.normals, other))
+                if _is_filled(candidates, c, ahead(under, _LEDGE, row_of(b.normals, side))):
+                    return True
+    return False
+
+
+@jit
+def _goes_on(candidates: Candidates, c: int, n: Vector3, below: Vector3, side: Vector3) -> bool:
+    """Whether another shape lies beside a face of the second polytope of candidate c.
+
+    Args:
+        candidates: pairs that may touch.
+        c: candidate.
+        n: normal of the contact.
+        below: point under the contact, in the polytope [m].
+        side: normal of the face, which is none where it is as that of the contact.
+    """
+    return abs(dot(side, n)) <= _ACROSS and _is_filled(
+        candidates, c, ahead(below, 2.0 * _LEDGE, side)
+    )
+
+
+@jit
+def _is_filled(candidates: Candidates, c: int, p: Vector3) -> bool:
+    """Whether a point is inside a shape beside the one that candidate c touches."""
+    own = candidates.rows[c]
+    for row in range(len(candidates.kinds)):
+        other = candidates.owners[row] == candidates.bodies[c, 1] and row != own
+        if not other or candidates.kinds[row, 0] == MESH:
+            continue
+        if shape_distance(candidates.kinds, candidates.shapes, row, p) < 0.0:
+            return True
+    return False
+
+
+@jit
+def _way_out(candidates: Candidates, row: int, p: Vector3, n: Vector3) -> tuple[Vector3, float]:
+    """Direction and distance from a point inside a shape to its surface, across a direction n."""
+    shapes, hessian = candidates.shapes, np.empty((3, 3))
+    phi = shape_distance(candidates.kinds, shapes, row, p)
+    up, _ = describe(candidates.kinds, shapes, row, p, phi, hessian)
+    rise = -phi
+    if candidates.kinds[row, 0] == BOX:
+        local, rise = seen_from(shapes, row, p), math.inf
+        for j in range(3):
+            axis = (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j])
+            inside = shapes[row, 12 + j] - abs(local[j])
+            if abs(dot(axis, n)) < _ACROSS and inside < rise:
+                rise, up = inside, scaled(axis, 1.0 if local[j] >= 0.0 else -1.0)
+    return up, rise
+
+
+@jit
+def _is_same_sphere(candidates: Candidates, c: int, d: int) -> bool:
+    """Whether two candidates are of the same sphere, or of the same place on a rim."""
+    if candidates.points[c] != candidates.points[d] or candidates.slots[c] != candidates.slots[d]:
+        return False
+    if candidates.pairs[c] >= 0:  # which is reported there alone
+        return False
+    p, q = candidates.local[c], candidates.local[d]  # points of the world are reported alike
+    return p[0] == q[0] and p[1] == q[1] and p[2] == q[2]
+
+
+@jit
+def _is_covered(
+    candidates: Candidates, contacts: Contacts, at: Places, begin: int, end: int, k: int
+) -> bool:
+    """Whether a nearer shape covers the point of contact k on its surface."""
+    c = contacts.index[k]
+    phi, foot = candidates.radii[c] - at.depth[k], _foot(at, k)
+    for other in range(begin, end):
+        d = contacts.index[other]
+        row = candidates.rows[d]
+        if other == k or (candidates.kinds[row, 0] == MESH and contacts.faces[d] < 0):
+            continue
+        nearer = at.depth[other] > at.depth[k] or (at.depth[other] == at.depth[k] and other < k)
+        if row == candidates.rows[c]:
+            # Inside a mesh, and behind another side of it, the nearest face is all that counts.
+            beside, there = candidates.radii[d] - at.depth[other], _foot(at, other)
+            nearer = abs(beside) < abs(phi) or (abs(beside) == abs(phi) and other < k)
+            inner = beside < 0.0 or phi < 0.0
+            if is_swept(candidates, c):  # several places may be inside, each where it is nearest
+                point = ahead(foot, phi, row_of(at.normal, k))
+                _, _, nearest = settle(candidates.triangles, contacts.faces[d], point)
+                inner = False
+                if length(minus(point, nearest)) < abs(phi) - SAME:
+                    return True
+            if nearer and (inner or largest_difference(foot, there) <= SAME):
+                return True
+        elif not nearer:
+            continue
+        elif candidates.kinds[row, 0] == MESH:
+            _, _, there = settle(candidates.triangles, contacts.faces[d], foot)
+            if largest_difference(foot, there) <= SAME:
+                return True
+        else:
+            inside = -shape_distance(candidates.kinds, candidates.shapes, row, foot)
+            if inside >= -SAME and (
+                inside <= SAME or not _rises(candidates, contacts, at, k, row, foot, inside)
+            ):
+                return True
+    return False
+
+
+@jit
+def _rises(
+    candidates: Candidates,
+    contacts: Contacts,
+    at: Places,
+    k: int,
+    row: int,
+    foot: Vector3,
+    inside: float,
+) -> bool:
+    """Whether the surface of contact k, inside a shape at its foot, goes on above that shape.
+
+    Then it is a wall on a floor, or the side of a groove; else it is hidden in the shape.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        at: contacts at the configuration.
+        k: contact.
+        row: row of the shape, which has a closed form.
+        foot: point of contact k on its surface [m].
+        inside: its depth in the shape [m].
+    """
+    hessian, c = np.empty((3, 3)), contacts.index[k]
+    up, _ = describe(candidates.kinds, candidates.shapes, row, foot, -inside, hessian)
+    rise, own = inside + _LEDGE, candidates.rows[c]
+    above, phi = ahead(foot, rise, up), 0.0
+    if candidates.kinds[own, 0] == MESH:
+        mesh = candidates.triangles
+        face, feature, there = settle(mesh, contacts.faces[c], above)
+        rounding = candidates.shapes[own, 16]
+        phi = describe_minimum(mesh, face, feature, there, above, rounding, hessian)[0]
+    else:
+        phi = shape_distance(candidates.kinds, candidates.shapes, own, above)
+    return phi <= rise * dot(up, row_of(at.normal, k)) + 0.5 * _LEDGE
+
+
+@jit
+def _foot(at: Places, k: int) -> Vector3:
+    """The closest point of the surface of contact k [m]."""
+    point = ahead(row_of(at.centre, k), 1.0, row_of(at.arm, k))
+    return ahead(point, at.depth[k], row_of(at.normal, k))

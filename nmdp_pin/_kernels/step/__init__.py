@@ -1,0 +1,1 @@
+"""Stages of a step, their solution, and steps."""

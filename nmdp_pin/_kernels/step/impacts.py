@@ -1,0 +1,234 @@
+"""Acceptance check of impacts: contacts are plastic, and friction reverses no motion.
+
+A stage that arrests a contact, or stops its slide, has the acceleration of an impact over its
+length; extrapolated by a later stage, it may throw the contact back. The rows are those of the
+contacts, then those of the joints with a stop or dry friction.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin._kernels.algebra.linear import clear_vector
+from nmdp_pin._kernels.algebra.vector3 import dot
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix
+from nmdp_pin._kernels.step.stage import Point, Stage, System, count_rows
+from nmdp_pin._kernels.tree.joints import Joints, stop
+from nmdp_pin._kernels.tree.tree import placement_rate
+
+ENERGY_GAINED, REBOUNDED, SANK = 7, 9, 10  # outcomes, as in `nmdp_pin._state.status`
+
+MOVES = 5e-3  # [m/s] speed below which a contact is at rest
+UNLOADED = 1e-6  # share of the largest force, up to which a contact bears no load
+_GAIN = 1e-4  # share of the kinetic energy
+_QUADRATURE = 0.02  # share of the work of the torques by which its sum over the stages may err
+SUNK = 1e-3  # [m]; shallower penetrations do not matter
+_LEAST_WORK = 0.25  # share of the largest force times the depth: 1 / (p + 1) for powers p up to 3
+
+
+class Ends(NamedTuple):
+    """Loads and velocities of the rows at the end of a stage.
+
+    Args:
+        unloaded: whether a contact bears no load or a joint presses no stop, shape (n + r,).
+        thrown: whether it leaves without load, shape (n + r,).
+        sliding: whether a contact slides under load or a joint moves, shape (n + r,).
+        slip: velocities along which friction acts, shape (n + r, 3).
+    """
+
+    unloaded: Array
+    thrown: Array
+    sliding: Array
+    slip: Array
+
+
+@jit
+def ends_of(system: System, stage: Stage, at: Point, rate: float) -> Ends:
+    """Loads and velocities at a point that ends a stage of length 1 / rate.
+
+    Under the principle a sliding contact may rise by mu |u_t| under load.
+    """
+    n, joints, rows = stage.contacts.n[0], system.joints, count_rows(system, stage)
+    result = Ends(
+        np.empty(rows, np.bool_),
+        np.empty(rows, np.bool_),
+        np.empty(rows, np.bool_),
+        np.zeros((rows, 3)),
+    )
+    for i in range(rows):
+        largest, load, leaving, slip = 0.0, 0.0, 0.0, result.slip[i]
+        u = at.motion[i]
+        if i < n:
+            normal = at.places.normal[i]
+            for a in range(at.V.shape[1]):
+                load = max(load, abs(at.wrench[i, a]))
+                for e in range(at.V.shape[2]):
+                    largest = max(largest, abs(at.V[i, a, e]))
+            for a in range(3):
+                leaving += rate * normal[a] * u[a]
+            for a in range(3):
+                slip[a] = rate * u[a] - leaving * normal[a]
+        else:
+            j = i - n
+            largest, load = at.V[i, 0, 0], abs(at.wrench[i, 0]) - joints.friction[j]
+            leaving = rate * stop(joints, j, at.q)[1] * u[0]
+            if joints.friction[j] != 0.0:
+                slip[0] = rate * u[0]
+        square = slip[0] ** 2 + slip[1] ** 2 + slip[2] ** 2
+        result.unloaded[i] = load <= UNLOADED * largest
+        result.thrown[i] = result.unloaded[i] and leaving > MOVES
+        result.sliding[i] = square > MOVES * MOVES and (i >= n or not result.unloaded[i])
+    return result
+
+
+@jit
+def elastic_energy(system: System, stage: Stage, at: Point) -> float:
+    """Energy that recovering contacts and stops can give back, k d^(p+1) / (p + 1) each [J]."""
+    n, joints, total = stage.contacts.n[0], system.joints, 0.0
+    if system.recovery == 0.0:
+        return total
+    for i in range(n):
+        recovers = system.candidates.rise[stage.contacts.index[i]] > 0.0
+        if recovers and at.places.depth[i] > 0.0:
+            largest = _largest_load(n, i, at)
+            total += largest * at.places.depth[i] / (system.cone.power + 1)
+    for j in range(joints.dofs.size):
+        beyond = max(-stop(joints, j, at.q)[0], 0.0)
+        total += 0.5 * joints.stiffness[j] * beyond**2
+    return total
+
+
+@jit
+def judge(
+    system: System,
+    stage: Stage,
+    origin: Point,
+    first: Point,
+    last: Point,
+    first_rate: float,
+    gain: float,
+    done: float,
+    kinetic: float,
+    velocities: Array,
+    suspects: Array,
+) -> tuple[int, bool]:
+    """Whether the contacts of a step of two stages are plastic.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the last stage.
+        origin: start of the step.
+        first: end of the first stage.
+        last: end of the step.
+        first_rate: one over the length of the first stage [1/s].
+        gain: energy gained beyond the work of the torques and of contacts that recover [J].
+        done: work of the torques [J].
+        kinetic: kinetic energy at the start [J].
+        velocities: velocities of the rows at the start, shape (n + r + 1, 3); the last row is
+            workspace.
+        suspects: output, rows that leave or slide back though nothing may drive them, which a step
+            of first order has to confirm, shape (n + r,).
+
+    Returns:
+        Outcome: 0, REBOUNDED or SANK; and whether there are suspects.
+    """
+    n, joints, rows = stage.contacts.n[0], system.joints, count_rows(system, stage)
+    touching = np.zeros(rows, np.bool_)
+    for x in range(first.n_active[0]):
+        touching[first.active[x]] = True
+    for x in range(last.n_active[0]):
+        touching[last.active[x]] = True
+    end = ends_of(system, stage, last, stage.rate)
+    gains = gain > _GAIN * kinetic + _QUADRATURE * abs(done)
+    carried, some_thrown = 0.0, False
+    for i in range(rows):
+        approaching = _approaches(joints, n, i, first, velocities)
+        if touching[i] and end.thrown[i]:
+            some_thrown = True
+        if touching[i] and approaching and (gains or end.thrown[i]):
+            return REBOUNDED, False
+        entered = _entered(joints, n, i, first, last)
+        if approaching and entered > SUNK:
+            carried += _LEAST_WORK * _largest_load(n, i, last) * entered
+    if carried > max(-gain, 0.0):
+        return SANK, False
+    doubtful, loaded = False, end
+    if some_thrown:
+        loaded = ends_of(system, stage, first, first_rate)
+        _centre_velocity(system, origin, velocities[rows])
+    for i in range(rows):
+        suspects[i] = False
+        if some_thrown and end.thrown[i] and touching[i] and not loaded.unloaded[i]:
+            # A robot that moves up pushes itself off; one that comes down is thrown up.
+            suspects[i] = i >= n or dot(first.places.normal[i], velocities[rows]) <= MOVES
+        if end.sliding[i] and slides_back(end.slip[i], velocities[i]):
+            suspects[i] = True
+        doubtful |= suspects[i]
+    return 0, doubtful
+
+
+@jit
+def confirm(system: System, stage: Stage, at: Point, velocities: Array, suspects: Array) -> bool:
+    """Whether the suspects also leave or slide back in a step of first order that ends there."""
+    end = ends_of(system, stage, at, stage.rate)
+    for i in range(count_rows(system, stage)):
+        if suspects[i] and not (end.thrown[i] or slides_back(end.slip[i], velocities[i])):
+            return False
+    return True
+
+
+@jit
+def _approaches(joints: Joints, n: int, i: int, first: Point, velocities: Array) -> bool:
+    """Whether a contact approaches its surface at the start, or a joint its stop."""
+    if i < n:
+        return dot(first.places.normal[i], velocities[i]) < -MOVES
+    return stop(joints, i - n, first.q)[1] * velocities[i, 0] < -MOVES
+
+
+@jit
+def _entered(joints: Joints, n: int, i: int, first: Point, last: Point) -> float:
+    """Growth of a penetration since the first stage [m, rad]."""
+    if i < n:
+        return last.places.depth[i] - max(first.places.depth[i], 0.0)
+    before, after = stop(joints, i - n, first.q)[0], stop(joints, i - n, last.q)[0]
+    return -after - max(-before, 0.0)
+
+
+@jit
+def _largest_load(n: int, i: int, at: Point) -> float:
+    """Largest normal force of a contact, or the width of a joint's interval."""
+    if i >= n:
+        return at.V[i, 0, 0]
+    most, normal = -math.inf, at.places.normal[i]
+    for e in range(at.V.shape[2]):
+        total = 0.0
+        for a in range(3):
+            total += normal[a] * at.V[i, a, e]
+        most = max(most, total)
+    return most
+
+
+@jit
+def slides_back(slip: Array, velocity: Array) -> bool:
+    """Whether a row slides at the end against its motion at the start."""
+    size = math.sqrt(dot(slip, slip))
+    return size > MOVES and dot(slip, velocity) < -MOVES * size
+
+
+@jit
+def _centre_velocity(system: System, at: Point, out: Array) -> None:
+    """Velocity of the centre of mass of the robot [m/s], shape (3,)."""
+    tree, rate, mass = system.tree, matrix(4, 3), 0.0
+    clear_vector(out)
+    for b in range(len(tree.parents)):
+        placement_rate(at.P[b + 1], at.twists[b + 1], rate)
+        mass += tree.moments[b, 3, 3]
+        for i in range(4):
+            for a in range(3):
+                out[a] += tree.moments[b, 3, i] * rate[i, a]
+    for a in range(3):
+        out[a] /= mass

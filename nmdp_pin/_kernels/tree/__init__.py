@@ -1,0 +1,1 @@
+"""Joints and bodies of a robot."""
