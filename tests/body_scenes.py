@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact import WrenchSpace
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._robot import Robot, free_body, together, touching
 from nmdp_pin._terrain import Box, Capsule, Cylinder, Plane, Sphere, Terrain
@@ -52,7 +52,7 @@ def in_contact(
     base: str = "free-flyer",
     seed: int = 0,
     h: float = 0.05,
-    form: Callable[..., Form] = samples.FORMS["ne"],
+    form: Callable[..., CompiledSystem] = samples.FORMS["ne"],
     order: int = 1,
     **options: Any,
 ) -> tuple[samples.Problem, np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ import urdf_samples as urdf
 
 from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._control import Command
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step.stage import evaluate
@@ -38,9 +38,9 @@ __all__ = [  # what the tests of the core take from here; the suites for users a
 ]
 
 # All candidates are contacts, so that weights have the same rows at every start.
-FORMS: dict[str, Callable[..., Form]] = {
-    "ne": functools.partial(Form, reach=np.inf),
-    "pbd": functools.partial(Form, material=True, reach=np.inf),
+FORMS: dict[str, Callable[..., CompiledSystem]] = {
+    "ne": functools.partial(CompiledSystem, reach=np.inf),
+    "pbd": functools.partial(CompiledSystem, material=True, reach=np.inf),
 }
 
 CONE = FrictionCone(stiffness=1e4, power=2, recovery=0.0)  # objectives have no other
@@ -156,7 +156,7 @@ class Problem(StageEquations):
 
     def __init__(
         self,
-        form: Form,
+        form: CompiledSystem,
         q0: np.ndarray,
         v0: np.ndarray,
         command: Command,
@@ -191,7 +191,7 @@ def problem_at(
     space: WrenchSpace,
     seed: int,
     h: float = 0.05,
-    form: Callable[..., Form] = FORMS["ne"],
+    form: Callable[..., CompiledSystem] = FORMS["ne"],
     order: int = 1,
     terrain: Terrain | None = None,
     **options: Any,

@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact import WrenchSpace
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.step.stage import evaluate, linearise
@@ -214,7 +214,7 @@ class Contacts(Tree):
         self.centre, rotation = self.centres(self.q), [M.rotation for M in self.relative(self.q)]
         self.normal, self.curvature = self.balls(self.centre)
         law = Affine(self.V, self.own, self.centre, np.array(rotation))
-        self.form = Form(System(self.robot, BALL, law))
+        self.form = CompiledSystem(System(self.robot, BALL, law))
         rates = replace(self.form.candidates, rise=np.full(4, recovery))
         self.system = replace(self.form.record, candidates=rates, recovery=recovery)
         self.q0 = self.moved(-0.4 * rng.standard_normal(self.nv))

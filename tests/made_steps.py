@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._control import Command
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._integrators.nmdp import Nmdp
 from nmdp_pin._integrators.scheme import SCHEMES
@@ -31,7 +31,7 @@ def stages_of(
         result: result of the step.
     """
     made = integrator.form
-    form = Form(made.system, material=made.material, reach=np.inf)
+    form = CompiledSystem(made.system, material=made.material, reach=np.inf)
     scheme, stages = SCHEMES[result.order].record, []
     start = form.start(state, [command], h, None)
     first = None

@@ -12,7 +12,7 @@ from recorded_solves import recorded_solves
 from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._control import Command, Passive
 from nmdp_pin._control.controller import Controller
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import StepResult
 from nmdp_pin._kernels.geometry.contacts import identity
@@ -67,7 +67,7 @@ def assert_in_the_wrench_space(
     robot: Robot, terrain: Terrain, space: WrenchSpace, results: Sequence[StepResult]
 ) -> None:
     """The wrenches of every step are V(q) w, with w in the simplex of each contact."""
-    form = Form(System(robot, terrain, space), zeroth_order=True, reach=np.inf)
+    form = CompiledSystem(System(robot, terrain, space), zeroth_order=True, reach=np.inf)
     largest = max(float(np.abs(result.wrenches).max()) for result in results)
     assert largest > 0.0
     for result in results:

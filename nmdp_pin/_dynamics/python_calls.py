@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin._kernels.compiler.record import record_at
-from nmdp_pin._kernels.geometry.contacts import Places
+from nmdp_pin._kernels.geometry.contacts import ContactFrames
 from nmdp_pin._kernels.step.inertia import material_inertia
 from nmdp_pin._kernels.step.stage import Dynamics, System
 
@@ -97,7 +97,7 @@ class LawCalls:
         self._law, self._points, self._radii = law, points, radii
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
-    def vertices(self, index: np.ndarray, places: Places, V: np.ndarray) -> None:
+    def vertices(self, index: np.ndarray, places: ContactFrames, V: np.ndarray) -> None:
         """Write the vertices of n contacts into V, shape (>= n, rows, m).
 
         Args:
@@ -113,7 +113,7 @@ class LawCalls:
     def vertex_derivative(
         self,
         index: np.ndarray,
-        places: Places,
+        places: ContactFrames,
         w: np.ndarray,
         wrench: np.ndarray,
         rows: np.ndarray,
@@ -135,7 +135,11 @@ class LawCalls:
         D[rows, :, : own.shape[2]] = own
 
     def _state(
-        self, index: np.ndarray, places: Places, rows: np.ndarray, curvature: np.ndarray | None
+        self,
+        index: np.ndarray,
+        places: ContactFrames,
+        rows: np.ndarray,
+        curvature: np.ndarray | None,
     ) -> ContactState:
         """Some contacts as a contact model takes them."""
         return ContactState(

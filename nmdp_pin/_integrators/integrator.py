@@ -12,7 +12,7 @@ from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.step_response import StepResponse
-from nmdp_pin._kernels.geometry.contacts import Candidates
+from nmdp_pin._kernels.geometry.contacts import ContactPairs
 from nmdp_pin._state.quick_record import quick
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -107,7 +107,7 @@ class Integrator(abc.ABC):
     """Supported ones of `JointLimits.kinds`."""
     estimates_error: ClassVar[bool] = False
     """Whether results have a `local_error`."""
-    candidates: Candidates
+    candidates: ContactPairs
     """Pairs that may touch."""
 
     @abc.abstractmethod

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import CommandSource
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
@@ -46,7 +46,7 @@ _NO_DERIVATIVE = (
 class _MinimiserOf(Protocol):
     """Function that makes the solver of the stages of a form."""
 
-    def __call__(self, form: Form, memory: Memory, tight: bool) -> StageMinimiser: ...
+    def __call__(self, form: CompiledSystem, memory: Memory, tight: bool) -> StageMinimiser: ...
 
 
 def _minimiser_of(objective: str, vi_newton: ViNewton | None, options: Any) -> _MinimiserOf | None:
@@ -116,7 +116,7 @@ class Nmdp(Integrator):
             raise IntegratorError(_NO_DERIVATIVE.format(self.name, type(law).__name__))
         of_objective = _minimiser_of(objective, vi_newton, projected_gradient)
         self.objective, self.scheme = objective, SCHEMES[order]
-        self.form = Form(
+        self.form = CompiledSystem(
             system,
             material=self.material,
             zeroth_order=self.zeroth_order,

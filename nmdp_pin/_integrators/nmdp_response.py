@@ -8,7 +8,7 @@ import numpy as np
 
 from nmdp_pin._contact import FiniteDifferences
 from nmdp_pin._control.controller import Command
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.parameters import COMMAND, other_systems, residual_by_command
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
@@ -18,11 +18,13 @@ from nmdp_pin._kernels.derivative.step_derivatives import KNOWN, NEAR
 from nmdp_pin._kernels.derivative.step_response import respond_to_start
 from nmdp_pin._kernels.derivative.switches import KINDS
 from nmdp_pin._kernels.step import step as kernel
-from nmdp_pin._kernels.step.stage import Point, evaluate
+from nmdp_pin._kernels.step.stage import StageIterate, evaluate
 from nmdp_pin._kernels.step.step import Memory
 
-MinimiserOf = Callable[[Form, Memory], StageMinimiser]
-Perturbed = tuple[Form, Form, float]  # two forms around the given one, and their distance
+MinimiserOf = Callable[[CompiledSystem, Memory], StageMinimiser]
+Perturbed = tuple[
+    CompiledSystem, CompiledSystem, float
+]  # two forms around the given one, and their distance
 
 
 class DifferentiableForm:
@@ -34,12 +36,12 @@ class DifferentiableForm:
             Newton's method.
     """
 
-    def __init__(self, form: Form, minimiser: MinimiserOf | None = None) -> None:
+    def __init__(self, form: CompiledSystem, minimiser: MinimiserOf | None = None) -> None:
         self.form, system = form, form.system
         if form.zeroth_order:
             if not system.law.differentiable:
                 system = replace(system, law=FiniteDifferences(model=system.law))
-            self.form = Form(system, material=form.material, reach=form.candidates.reach)
+            self.form = CompiledSystem(system, material=form.material, reach=form.candidates.reach)
         self.memory = self.form.new_memory()
         self._linear = self.form.new_linear()
         self.minimiser = None if minimiser is None else minimiser(self.form, self.memory)
@@ -108,7 +110,11 @@ class DifferentiableForm:
         if name not in self._perturbed:
             material = self.form.material
             self._perturbed[name] = [
-                (Form(ahead, material=material), Form(behind, material=material), apart)
+                (
+                    CompiledSystem(ahead, material=material),
+                    CompiledSystem(behind, material=material),
+                    apart,
+                )
                 for ahead, behind, apart in other_systems(self.form.system, name)
             ]
         return self._perturbed[name]
@@ -116,7 +122,7 @@ class DifferentiableForm:
     def by_parameter(
         self,
         name: str,
-        at: Point,
+        at: StageIterate,
         rates: StageRates,
         command: Command,
         conditions: Stationarity | None,
@@ -138,7 +144,7 @@ class DifferentiableForm:
         return np.reshape(of_G, shape).T, np.reshape(of_r, shape).T
 
     def _evaluated(
-        self, form: Form, at: Point, conditions: Stationarity | None
+        self, form: CompiledSystem, at: StageIterate, conditions: Stationarity | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """G and r of the rows that act at a point, of the stage of another form."""
         other = form.new_point()

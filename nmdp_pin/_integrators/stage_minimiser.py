@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
-from nmdp_pin._kernels.step.stage import Point
+from nmdp_pin._kernels.step.stage import StageIterate
 from nmdp_pin._kernels.step.step import Scheme, Start
 
 
@@ -46,7 +46,7 @@ class StageMinimiser(abc.ABC):
 
     @abc.abstractmethod
     def stationarity(
-        self, scheme: Scheme, start: Start, i: int, first: int, at: Point, rates: StageRates
+        self, scheme: Scheme, start: Start, i: int, first: int, at: StageIterate, rates: StageRates
     ) -> "Stationarity":
         """The conditions on the weights at the end of a stage."""
 
@@ -63,7 +63,7 @@ class Stationarity(abc.ABC):
         """Derivative of r by a parameter of the command, shape (nw, nv)."""
 
     @abc.abstractmethod
-    def of_form(self, form: Form) -> np.ndarray:
+    def of_form(self, form: CompiledSystem) -> np.ndarray:
         """R of a form with another parameter of the model, shape (nw,)."""
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
-from nmdp_pin._kernels.step.stage import Point, clear_slopes, evaluate
+from nmdp_pin._kernels.step.stage import StageIterate, clear_slopes, evaluate
 from nmdp_pin._kernels.step.step import (
     EVALUATIONS,
     ITERATIONS,
@@ -49,7 +49,7 @@ class PgmStages(StageMinimiser):
     def __init__(
         self,
         objective: Objective,
-        form: Form,
+        form: CompiledSystem,
         memory: Memory,
         *,
         options: ProjectedGradient | None = None,
@@ -115,7 +115,7 @@ class PgmStages(StageMinimiser):
         return self.options.of_rate(rate)
 
     def stationarity(
-        self, scheme: Scheme, start: Start, i: int, first: int, at: Point, rates: StageRates
+        self, scheme: Scheme, start: Start, i: int, first: int, at: StageIterate, rates: StageRates
     ) -> "GradientStationarity":
         """See `StageMinimiser.stationarity`."""
         return GradientStationarity(self, scheme, start, i, first, at, rates)
@@ -145,7 +145,7 @@ class GradientStationarity(Stationarity):
         start: Start,
         i: int,
         first: int,
-        at: Point,
+        at: StageIterate,
         rates: StageRates,
     ) -> None:
         self._objective, form, memory = minimiser.objective, minimiser.form, minimiser.memory
@@ -201,11 +201,11 @@ class GradientStationarity(Stationarity):
         array[:] = before
         return result
 
-    def of_form(self, form: Form) -> np.ndarray:
+    def of_form(self, form: CompiledSystem) -> np.ndarray:
         """See `Stationarity.of_form`."""
         return self._value(self._equations(form, self._memory), self._q, self._w)
 
-    def _equations(self, form: Form, memory: Memory) -> StageEquations:
+    def _equations(self, form: CompiledSystem, memory: Memory) -> StageEquations:
         return StageEquations(form, memory.stage, memory.origin, self._rate, self._order)
 
     def _value(self, equations: StageEquations, q: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -7,12 +7,12 @@ import pinocchio as pin
 
 from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._control.controller import Command
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import BACKWARD_EULER
 from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import report_depths
-from nmdp_pin._kernels.step.stage import Point, evaluate, kinematics, linearise
+from nmdp_pin._kernels.step.stage import StageIterate, evaluate, kinematics, linearise
 from nmdp_pin._kernels.step.step import (
     add_wrenches,
     allowed_gain,
@@ -48,7 +48,7 @@ class StepStart:
 
     state: State
     h: float
-    at: Point
+    at: StageIterate
     n: int
     w: np.ndarray
     M: np.ndarray
@@ -67,7 +67,7 @@ class SemiImplicit:
     """
 
     def __init__(self, system: System[ContactLaw], *, reach: float) -> None:
-        self.form = Form(system, zeroth_order=True, secants=False, reach=reach)
+        self.form = CompiledSystem(system, zeroth_order=True, secants=False, reach=reach)
         self.model, self._data = self.form.model, self.form.model.createData()
         self._memory, self._linear = self.form.new_memory(), self.form.new_linear()
 
@@ -156,7 +156,7 @@ class SemiImplicit:
         right = start.M @ state.v + h * (constant - kp * error - pull - start.bias)
         return M_hat, right
 
-    def end(self, q: np.ndarray, v: np.ndarray) -> tuple[Point, tuple[float, float]]:
+    def end(self, q: np.ndarray, v: np.ndarray) -> tuple[StageIterate, tuple[float, float]]:
         """Kinematics and energies at the end of a step."""
         record, at = self.form.record, self._memory.scratch
         at.q[:], at.v[:] = q, v
@@ -175,7 +175,7 @@ class SemiImplicit:
         add_wrenches(self.form.record, self._memory.stage.contacts, 1.0, at, result)
         return result
 
-    def depths(self, at: Point) -> np.ndarray:
+    def depths(self, at: StageIterate) -> np.ndarray:
         """Penetrations of the contact points at a point, 0 when apart [m], shape (p,)."""
         contacts, result = self._memory.stage.contacts, np.zeros(self.form.n_points)
         report_depths(self.form.candidates, contacts, at.places, result)

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._kernels.step.stage import (
     GAP,
     RESIDUAL,
-    Point,
     Stage,
+    StageIterate,
     evaluate,
     learn_slopes,
     linearise,
@@ -39,7 +39,7 @@ class StagePoint:
         active: indices of the rows that act; None: those of the record.
     """
 
-    def __init__(self, record: Point, active: np.ndarray | None = None) -> None:
+    def __init__(self, record: StageIterate, active: np.ndarray | None = None) -> None:
         self.record = record
         self.q, self.w, self.v, self.G = record.q, record.w, record.v, record.G
         self.V, self.motion, self.work = record.V, record.motion, record.work
@@ -67,7 +67,9 @@ class StageEquations:
         order: order of the step's scheme.
     """
 
-    def __init__(self, form: Form, stage: Stage, origin: Point, rate: float, order: int) -> None:
+    def __init__(
+        self, form: CompiledSystem, stage: Stage, origin: StageIterate, rate: float, order: int
+    ) -> None:
         self.form, self.stage, self.origin = form, stage, origin
         self.rate, self.order = rate, order
         self._linear = form.new_linear()

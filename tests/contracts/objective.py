@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from nmdp_pin._control import Command
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._papers.objectives import Objective
 from nmdp_pin._terrain import Plane, Terrain
 
 _NO_CURVATURE = 1e-10  # relative; rounding of a positive semidefinite matrix
 
-FormOf = Callable[..., Form]
+FormOf = Callable[..., CompiledSystem]
 
 
 class ObjectiveContract:

@@ -13,7 +13,7 @@ import pytest
 
 from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._control import Command
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.step.stage import SLIP
 from nmdp_pin._papers.projected_gradient import vertex_forces
@@ -24,7 +24,7 @@ from nmdp_pin._terrain import Plane, Terrain
 _LINEAR = 1e-9  # relative; G is linear in w, so differences are exact to rounding
 _ROUNDING = 1e-9  # relative; sums over 35 joints in double precision
 
-FormOf = Callable[..., Form]
+FormOf = Callable[..., CompiledSystem]
 At = tuple[samples.Problem, np.ndarray, np.ndarray]
 
 

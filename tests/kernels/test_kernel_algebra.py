@@ -12,7 +12,7 @@ from scipy.interpolate import PPoly
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.algebra import cubic, linear, vector3
 from nmdp_pin._kernels.derivative import implicit_function
-from nmdp_pin._kernels.step.stage import Linear
+from nmdp_pin._kernels.step.stage import StageJacobians
 from nmdp_pin._kernels.step.vi_newton import (
     CONVERGED,
     QP_FAILED,
@@ -233,7 +233,7 @@ class Linearised:
             **{name: a[name] for name in ("G", "V", "motion", "w", "active")},
         )
         w1, dq = np.full((4, 4), np.nan), np.full(len(self.G), np.nan)
-        parts = Linear(a["A"], a["J_force"], a["J_motion"], a["lift"])
+        parts = StageJacobians(a["A"], a["J_force"], a["J_motion"], a["lift"])
         return newton_step(at, parts, proximal, followed, 0.0, w1, dq), w1, dq
 
 
@@ -461,7 +461,7 @@ def test_vectors_as_tuples():
     assert vector3.length(u) == pytest.approx(np.linalg.norm(a))
     for found, expected in (
         (vector3.minus(u, v), a - b),
-        (vector3.ahead(u, 0.3, v), a + 0.3 * b),
+        (vector3.axpy(u, 0.3, v), a + 0.3 * b),
         (vector3.scaled(u, 0.3), 0.3 * a),
     ):
         assert np.array(found) == pytest.approx(expected)

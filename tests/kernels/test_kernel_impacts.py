@@ -8,7 +8,7 @@ import pytest
 from kernel_scenes import robot_of
 
 from nmdp_pin._contact import FrictionCone
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.step.impacts import (
@@ -16,10 +16,10 @@ from nmdp_pin._kernels.step.impacts import (
     REBOUNDED,
     SANK,
     UNLOADED,
-    confirm,
+    accept_second_order,
     elastic_energy,
     ends_of,
-    judge,
+    first_order_agrees,
 )
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._terrain import Plane, Terrain
@@ -56,7 +56,9 @@ class Step:
         limits.lower[:], limits.upper[0], limits.friction[0] = -1.0, 1.0, FRICTION
         points = ContactPoints(("a",), np.array([1]), np.zeros((1, 3)), np.zeros(1))
         law = FrictionCone(stiffness=1.0, directions=3)
-        self.form = Form(System(robot_of(model, points, limits=limits), Terrain([Plane()]), law))
+        self.form = CompiledSystem(
+            System(robot_of(model, points, limits=limits), Terrain([Plane()]), law)
+        )
         self.system, self.stage = self.form.record, replace(self.form.new_stage(), rate=1.0 / H)
         self.origin, self.first, self.last = [self.form.new_point() for _ in range(3)]
         for at in (self.first, self.last):
@@ -79,8 +81,8 @@ class Step:
         return tuple(bool(flags[row]) for flags in found[:3]), found[3][row]
 
     def judged(self, gain=0.0, done=0.0, kinetic=1.0):
-        """What `judge` says."""
-        return judge(
+        """What `accept_second_order` says."""
+        return accept_second_order(
             self.system,
             self.stage,
             self.origin,
@@ -222,11 +224,11 @@ def test_what_is_thrown_up_is_a_suspect(step):
     system, stage, end = step.system, step.stage, step.form.new_point()
     end.places.normal[0] = N
     step.put(end, 2, u=ALONG)
-    assert confirm(system, stage, end, step.velocities, step.suspects)
+    assert first_order_agrees(system, stage, end, step.velocities, step.suspects)
     step.suspects[0] = True
-    assert not confirm(system, stage, end, step.velocities, step.suspects)
+    assert not first_order_agrees(system, stage, end, step.velocities, step.suspects)
     step.put(end, 0, u=N)
-    assert confirm(system, stage, end, step.velocities, step.suspects)
+    assert first_order_agrees(system, stage, end, step.velocities, step.suspects)
     step.put(step.first, 0)
     step.put(step.first, 2)
     assert step.judged() == (0, False)
@@ -243,6 +245,8 @@ def test_what_slides_back_is_a_suspect(step):
         step.velocities[:3] = sign * np.array([across, ALONG, ALONG])
         assert step.judged() == (0, sign < 0.0)
         assert step.suspects.tolist() == [sign < 0.0, sign < 0.0, False]
-    assert confirm(step.system, step.stage, step.last, step.velocities, step.suspects)
+    assert first_order_agrees(step.system, step.stage, step.last, step.velocities, step.suspects)
     step.put(step.last, 0, 5.0 * N, -across)
-    assert not confirm(step.system, step.stage, step.last, step.velocities, step.suspects)
+    assert not first_order_agrees(
+        step.system, step.stage, step.last, step.velocities, step.suspects
+    )

@@ -10,7 +10,7 @@ from kernel_scenes import KINDS as TREES
 from kernel_scenes import Tree, robot_of
 
 from nmdp_pin._contact import FrictionCone
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.kinematic_tree import second_moments, tree_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.step import inertia
@@ -225,7 +225,7 @@ def test_inertia_of_a_stage_is_that_of_the_points_and_rotors(kind, kinds):
     scene = Tree(kinds=kinds)
     model, rng, nv = scene.model, scene.rng, scene.nv
     model.armature = rotors = rng.uniform(0.1, 1.0, nv)
-    form = Form(System(scene.robot, FAR, CONE), material=True)
+    form = CompiledSystem(System(scene.robot, FAR, CONE), material=True)
     stage = replace(
         form.new_stage(),
         form=kind,
@@ -240,12 +240,12 @@ def test_inertia_of_a_stage_is_that_of_the_points_and_rotors(kind, kinds):
         total = RATE * rotors * (v - stage.v_ref)
         for b in range(5):
             J = scene.point_jacobians(data, b)
-            aim = stage.target[b, 3] + scene.points[b] @ stage.target[b, :3]
+            support_point = stage.target[b, 3] + scene.points[b] @ stage.target[b, :3]
             if kind == POSITIONS:
                 X = np.array([data.oMi[b + 1].act(x) for x in scene.points[b]])
-                change = RATE**2 * (X - aim)
+                change = RATE**2 * (X - support_point)
             else:
-                change = RATE * (J @ v - aim)
+                change = RATE * (J @ v - support_point)
             total += np.einsum("p,pai,pa->i", scene.masses[b], J, change)
         return total
 

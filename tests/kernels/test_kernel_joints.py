@@ -13,7 +13,7 @@ from position_steps import Step
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control import Command
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.step import levenberg_marquardt as lm
 from nmdp_pin._kernels.step import position_step
@@ -113,7 +113,7 @@ class Stage:
             limits.friction[self.dofs] = self.friction
         points = ContactPoints(("a", "b"), np.array([5, 3]), np.zeros((2, 3)), np.array([0.2, 0.1]))
         robot, ground = robot_of(model, points, limits=limits), Terrain([Plane(height=-0.15)])
-        self.form = Form(System(robot, ground, FrictionCone(stiffness=1e3, power=2)))
+        self.form = CompiledSystem(System(robot, ground, FrictionCone(stiffness=1e3, power=2)))
         self.joints, self.recovery = self.form.joints, recovery
         if bounded:
             self.joints = replace(self.joints, stiffness=self.stiffness)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nmdp_pin import FrictionCone, Terrain
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.geometry.seams import _is_inner, _way_out
 from nmdp_pin._robot import free_body
@@ -15,9 +15,9 @@ FLOOR = Box(size=(1.0, 1.0, 0.2), position=(-0.5, 0.0, -0.1))
 DEEP = 1e-3  # [m] under the top of the floor
 
 
-def form_on(*shapes) -> Form:
+def form_on(*shapes) -> CompiledSystem:
     """A ball in a world of shapes."""
-    return Form(System(BODY, Terrain(shapes), FrictionCone(stiffness=1e6)))
+    return CompiledSystem(System(BODY, Terrain(shapes), FrictionCone(stiffness=1e6)))
 
 
 @pytest.mark.parametrize(

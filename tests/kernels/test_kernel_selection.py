@@ -10,7 +10,7 @@ from kernel_scenes import array_of, robot_of
 from scipy.optimize import brentq
 
 from nmdp_pin._contact import FrictionCone
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.geometry.contacts import (
     KINDS,
@@ -72,7 +72,7 @@ class Ground:
         )
         ground = Terrain([(SHAPES | ROUND)[shape]])
         law = FrictionCone(stiffness=1e3)
-        self.form = Form(System(robot_of(model, points), ground, law))
+        self.form = CompiledSystem(System(robot_of(model, points), ground, law))
         self.candidates, self.contacts = self.form.candidates, self.form.new_stage().contacts
         self.R = pin.exp3(np.array([0.3, -0.2, 0.5]))
         self.centre = -BALL * N if shape == "ball" else None
@@ -247,7 +247,7 @@ def test_a_disc_that_leans_over_an_edge_lies_on_the_face(up, right, high):
     """
     body = free_body("body", Cylinder(radius=0.05, length=0.1), mass=1.0)
     box = Terrain(Box(size=(0.2, 0.2, high)))
-    candidates = Form(System(body, box, FrictionCone(stiffness=1e3))).candidates
+    candidates = CompiledSystem(System(body, box, FrictionCone(stiffness=1e3))).candidates
     own = (candidates.pairs < 0) & (candidates.slots == 0) & candidates.semi_axes.any(axis=(1, 2))
     k = int(np.flatnonzero(own & (up * candidates.facing[:, 2] < 0.0))[0])
     R = pin.rpy.rpyToMatrix(0.0, 0.1 * up * right, 0.0)
@@ -261,7 +261,7 @@ def test_a_tip_does_not_leave_by_the_face_to_which_it_points():
     """It leans away from a side of a box, 1 mm off, and towards the bottom, half as far off."""
     body = free_body("body", Cone(radius=0.05, length=0.1, rpy=(np.pi, 0.0, 0.0)), mass=1.0)
     box = Terrain(Box(size=(0.2, 0.2, 0.2)))
-    candidates = Form(System(body, box, FrictionCone(stiffness=1e3))).candidates
+    candidates = CompiledSystem(System(body, box, FrictionCone(stiffness=1e3))).candidates
     tip = candidates.facing.any(axis=1) & ~candidates.semi_axes.any(axis=(1, 2))
     k, p = int(np.flatnonzero(tip)[0]), np.array([0.099, 0.01, -0.0995])
     R = pin.rpy.rpyToMatrix(0.0, np.pi / 4, 0.0)
@@ -352,7 +352,7 @@ def test_contacts_have_numbers_of_their_own():
         for name, z in (("below", 0.2), ("middle", 0.6), ("top", 1.0))
     )
     robot = touching(together(below, above))
-    form = Form(System(robot, Terrain(Plane()), FrictionCone(stiffness=1e3)))
+    form = CompiledSystem(System(robot, Terrain(Plane()), FrictionCone(stiffness=1e3)))
     candidates, contacts = form.candidates, form.new_stage().contacts
     pairs = candidates.pairs
     assert identity(candidates, contacts, 3) == 3

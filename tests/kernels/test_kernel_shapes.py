@@ -11,7 +11,7 @@ import trimesh
 from kernel_scenes import array_of
 
 from nmdp_pin._contact import AnisotropicCone, FrictionCone
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.geometry.contacts import FLAT
 from nmdp_pin._kernels.geometry.planes import (
@@ -97,7 +97,7 @@ class Pair:
     def __init__(self, solid, ground, law=LAWS["rolling"]):
         self.solid, self.ground = solid, ground
         robot = free_body("body", solid, mass=1.0)
-        self.form = Form(System(robot, Terrain(ground), law))
+        self.form = CompiledSystem(System(robot, Terrain(ground), law))
         self.candidates = self.form.candidates
         self.contacts, self.at = self.form.new_stage().contacts, self.form.new_point().places
         self.points = robot.contact_points
@@ -142,7 +142,7 @@ class Pair:
         place_contacts(self.candidates, self.contacts, P, self.at)
         bend_contacts(self.candidates, self.contacts, self.at)
         n = self.contacts.n[0]
-        return np.flatnonzero(~self.at.covered[:n] & (self.at.depth[:n] > 0.0))
+        return np.flatnonzero(~self.at.on_internal_edge[:n] & (self.at.depth[:n] > 0.0))
 
     def deepest(self, M):
         """Largest depth of a contact [m]."""

@@ -8,7 +8,7 @@ import pytest
 from kernel_scenes import DIFFERENCE, KINDS, STEP, Contacts, H, Tree, array_of
 
 from nmdp_pin._contact import FrictionCone
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.contact.contact_motion import motion_at
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
@@ -234,7 +234,7 @@ def test_cones_on_a_plane():
     height = float(np.sort(centre[:, 2] - at.radii)[2]) + 0.1  # three are in contact
     depth = height - (centre[:, 2] - at.radii)
     law = FrictionCone(stiffness=50.0, power=2, directions=3, angle=0.2)
-    form = Form(System(at.robot, Terrain([Plane(height=height, friction=0.4)]), law))
+    form = CompiledSystem(System(at.robot, Terrain([Plane(height=height, friction=0.4)]), law))
     angles = 0.2 + 2.0 * np.pi * np.arange(3) / 3.0
     V = np.zeros((4, 3, 3))
     V[:, 0], V[:, 1], V[:, 2] = 0.4 * np.cos(angles), 0.4 * np.sin(angles), 1.0
@@ -282,7 +282,7 @@ class Smooth(Tree):
         rng, nv = self.rng, self.nv
         self.model.armature = (not weightless) * rng.uniform(0.1, 1.0, nv)
         self.model.damping = rng.uniform(0.1, 0.4, nv)
-        self.form = Form(System(self.robot, FAR, CONE))
+        self.form = CompiledSystem(System(self.robot, FAR, CONE))
         self.stage = replace(
             self.form.new_stage(),
             rate=RATE,

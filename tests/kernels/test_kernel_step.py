@@ -153,7 +153,7 @@ def test_guesses(number):
     steps.start()
     stage, memory, at = steps.stage, steps.memory, steps.form.new_point()
     stage.rate, stage.q_ref[:] = 50.0, steps.q
-    stage.v_ref[:], memory.ahead[:] = steps.rng.standard_normal((2, 8))
+    stage.v_ref[:], memory.predicted_acceleration[:] = steps.rng.standard_normal((2, 8))
     memory.w[:] = steps.rng.uniform(0.1, 0.2, memory.w.shape)
     loose = kernel.guess(steps.record, steps.options, number, memory, at)
     if number == len(GUESSES):
@@ -163,7 +163,7 @@ def test_guesses(number):
     assert loose == expected
     dq = share * stage.v_ref / 50.0
     if number == 0:
-        dq += memory.ahead / 50.0**2
+        dq += memory.predicted_acceleration / 50.0**2
     assert at.q == pytest.approx(pin.integrate(steps.model, steps.q, dq), abs=ROUNDING)
     w, (n, m) = weights * memory.w, (2, memory.w.shape[1])
     if full:
@@ -183,7 +183,7 @@ def test_guesses_without_predictions(warm_start, restarts, minimiser):
     steps.options.minimiser = minimiser
     stage, memory, at = steps.stage, steps.memory, steps.form.new_point()
     stage.rate, stage.q_ref[:], stage.v_ref[:] = 50.0, steps.q, 1.0
-    memory.w[:], memory.ahead[:] = 0.1, 1.0
+    memory.w[:], memory.predicted_acceleration[:] = 0.1, 1.0
     predicts = warm_start and restarts and minimiser == 0
     loose = [kernel.guess(steps.record, steps.options, k, memory, at) for k in range(3)]
     both = warm_start and restarts
@@ -201,12 +201,12 @@ def test_weights_are_carried():
     m = memory.w.shape[1]
     at.w[:], at.v[:], stage.v_ref[:], stage.rate = 0.07, np.arange(8.0), 1.0, 50.0
     at.active[:1], at.n_active[:] = 1, 1
-    kernel.carry(steps.record, memory, at)
+    kernel.warm_start_next_stage(steps.record, memory, at)
     assert memory.w[:2] == pytest.approx(np.array([[1.0 / m] * m, [0.07] * m]))
     assert memory.w[2:].tolist() == [[0.5, *[0.0] * (m - 1)]] * 2
-    assert memory.ahead == pytest.approx(50.0 * (np.arange(8.0) - 1.0))
+    assert memory.predicted_acceleration == pytest.approx(50.0 * (np.arange(8.0) - 1.0))
     at.active[:2], at.n_active[:] = (0, 2), (2, 1)
-    kernel.carry(steps.record, memory, at)
+    kernel.warm_start_next_stage(steps.record, memory, at)
     assert memory.w[:3] == pytest.approx(np.array([[0.07] * m, [1.0 / m] * m, [0.07] * m]))
     assert memory.w[3, 0] == 0.5
 

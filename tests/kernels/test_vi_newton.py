@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin._contact import FrictionCone, WrenchSpace
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.geometry.planes import place_references
 from nmdp_pin._kernels.step import step as step_kernels
@@ -91,7 +91,9 @@ class Manifold:
         )
         nv = self.model.nv
         made = Robot("manifold", self.model, points, np.arange(nv), pin.neutral(self.model))
-        self.form = Form(System(made, Terrain([Plane()]), contact or Fixed(V)), reach=np.inf)
+        self.form = CompiledSystem(
+            System(made, Terrain([Plane()]), contact or Fixed(V)), reach=np.inf
+        )
         dynamics, calls = self.form.record.dynamics, self.form.pinocchio
         self.evaluated = []
 

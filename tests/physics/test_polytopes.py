@@ -73,7 +73,7 @@ def contacts_of(first: Box, second: Box, offset: pin.SE3):
     place_contacts(form.candidates, contacts, memory.origin.P, at)
     found = []
     for i in range(int(contacts.n[0])):
-        if at.covered[i] or at.depth[i] <= 0.0:
+        if at.on_internal_edge[i] or at.depth[i] <= 0.0:
             continue
         x, n = at.centre[i] + at.arm[i], at.normal[i]
         if contacts.bodies[i, 0] == 0:  # a corner of the terrain, seen from the free box

@@ -113,7 +113,7 @@ def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float
         place_contacts(form.candidates, contacts, memory.origin.P, at)
         deepest = 0.0
         n_contacts = int(contacts.n[0])
-        touching = ~at.covered[:n_contacts] & (at.depth[:n_contacts] > 0.0)
+        touching = ~at.on_internal_edge[:n_contacts] & (at.depth[:n_contacts] > 0.0)
         for i in np.flatnonzero(touching):
             n = at.normal[i] if contacts.bodies[i, 0] > 0 else -M.rotation @ at.normal[i]
             along = farthest(solid, M, -n) + farthest(other, pin.SE3.Identity(), n)
@@ -219,7 +219,7 @@ def test_the_end_of_a_cone_is_felt_over_a_rim(position: tuple, axis: tuple) -> N
     contacts, at = memory.stage.contacts, memory.origin.places
     place_contacts(form.candidates, contacts, memory.origin.P, at)
     n = int(contacts.n[0])
-    assert at.depth[:n][~at.covered[:n]].max() == pytest.approx(depth, abs=COAL)
+    assert at.depth[:n][~at.on_internal_edge[:n]].max() == pytest.approx(depth, abs=COAL)
 
 
 @pytest.mark.parametrize(("h", "order", "time"), [(0.02, 1, 0.2), (0.005, 2, 0.33)])

@@ -76,7 +76,9 @@ def test_the_contact_of_an_ellipsoid_is_where_the_distance_is_least(name: str) -
         open_step(form.record, form.start(state, [Command()], 0.01, None), memory)
         contacts, places = memory.stage.contacts, memory.origin.places
         place_contacts(form.candidates, contacts, memory.origin.P, places)
-        if contacts.n[0] == 0 or places.covered[0]:  # at edges and tips, which touch themselves
+        if (
+            contacts.n[0] == 0 or places.on_internal_edge[0]
+        ):  # at edges and tips, which touch themselves
             continue
         distance = partial(distance_at, ground, place)
         starts = rng.uniform(-1.5, 1.5, (40, 2)) * (2.0, 1.0)

@@ -8,7 +8,7 @@ import pytest
 from benchmark_modules import benchmark
 
 from nmdp_pin import Command, FrictionCone, Penalty, Simulator, State, Terrain
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, solid_pairs
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.compiler.callbacks import callee
@@ -70,7 +70,7 @@ class Scene:
 
     def __init__(self, solid, *ground) -> None:
         self.robot = free_body("body", solid, mass=1.0)
-        self.form = Form(System(self.robot, Terrain(ground), LAW))
+        self.form = CompiledSystem(System(self.robot, Terrain(ground), LAW))
         self.contacts = self.form.new_memory().stage.contacts
         self.places = self.form.new_point().places
         self.first = int(np.flatnonzero(self.form.candidates.solid)[0])
@@ -92,7 +92,7 @@ class Scene:
             self.contacts.bodies[0] = JOINT, 0
             self.places.depth[0] = depth
         P, P0 = self.placements(*position), self.placements(*before)
-        return self.calls.hold_overlaps(self.contacts, self.places, P, P0)
+        return self.calls.freeze_overlaps(self.contacts, self.places, P, P0)
 
     @property
     def held(self) -> list[int]:
@@ -128,7 +128,7 @@ def test_points_that_a_seam_covers_are_left_out() -> None:
     ):
         scene = Scene(CONE, COIN, other)
         scene.contacts.features[0, 0] = feature
-        scene.places.covered[0] = True
+        scene.places.on_internal_edge[0] = True
         assert scene.hold((0.01, 0.0, 0.05), ABOVE, 1e-6) is found
 
 
@@ -137,7 +137,7 @@ def test_turned_solids_are_near_where_they_reach() -> None:
     scene = Scene(Cylinder(radius=0.01, length=0.4), COIN)
     above, on = scene.placements(0.2, 0.0, 0.02), scene.placements(0.2, 0.0, 0.011)
     above[JOINT, :3] = on[JOINT, :3] = pin.exp3(np.full(3, 2.0 * np.pi / 3.0 / np.sqrt(3.0))).T
-    assert scene.calls.hold_overlaps(scene.contacts, scene.places, on, above)
+    assert scene.calls.freeze_overlaps(scene.contacts, scene.places, on, above)
     np.testing.assert_allclose(scene.contacts.planes[scene.first], [0, 0, 1, 0.003], atol=EXACT)
 
 
@@ -212,7 +212,7 @@ def test_pairs_are_of_round_solids_with_their_own_contact_points() -> None:
         assert {type(pair.solids[1]) for pair in pairs} == expected
         assert all(pair.bodies == (JOINT, 0) and pair.rows[0] == 4 for pair in pairs)
     chosen = load_robot("go2", visuals=False)
-    form = Form(System(chosen, ground, LAW))
+    form = CompiledSystem(System(chosen, ground, LAW))
     assert not form.candidates.solid.any()
     assert form.candidates.solids == 0
 
@@ -223,7 +223,7 @@ def test_bodies_feel_each_other() -> None:
         free_body(n, COIN, mass=1.0, position=(0.0, 0.0, 0.1 * k)) for k, n in enumerate("ab")
     ]
     robot = touching(together(bodies[0], bodies[1:]))
-    candidates = Form(System(robot, Terrain(Plane()), LAW)).candidates
+    candidates = CompiledSystem(System(robot, Terrain(Plane()), LAW)).candidates
     assert int(candidates.solid.sum()) == SOLID
     assert sorted({*candidates.bodies[candidates.solid].ravel().tolist()}) == [JOINT, 2 * JOINT]
 

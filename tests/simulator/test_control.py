@@ -8,7 +8,7 @@ from contracts import ControllerContract
 
 from nmdp_pin._control import Command, GaitTrajectory, Passive, StablePD, TorqueFunction
 from nmdp_pin._control.push import Push, Pushed
-from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._papers.semi_implicit import SemiImplicit
 from nmdp_pin._robot import load_robot
@@ -230,7 +230,7 @@ def test_joint_torque(name):
         - model.damping * v
     )
     system = System(robot, Terrain([Plane(height=-1e3)]), samples.CONE)
-    form, steps = Form(system), SemiImplicit(system, reach=0.0)
+    form, steps = CompiledSystem(system), SemiImplicit(system, reach=0.0)
     free = Command(), -model.damping * v, ROUNDING
     for given, torque, atol in ((command, expected, 1e-9), free):
         steps.start(State(0.0, q, v), given, h)

@@ -16,9 +16,9 @@ from nmdp_pin._kernels.geometry.contacts import (
     REACH,
     RIM,
     SOLID,
-    Candidates,
+    ContactFrames,
+    ContactPairs,
     Contacts,
-    Places,
     most_features,
 )
 from nmdp_pin._kernels.geometry.polytopes import KINDS, NONE, Polytopes
@@ -34,13 +34,13 @@ from nmdp_pin._terrain.triangles import joined
 _SAME = 1e-6  # [m] between a disc and the end of a cylinder that it is
 
 
-def n_pairs_of(candidates: Candidates) -> int:
+def n_pairs_of(candidates: ContactPairs) -> int:
     """Number above those by which a warm start knows pairs."""
     most = int(most_features(candidates.polytopes, candidates.triangles))
     return len(candidates.rows) + KINDS * len(candidates.polytopes.pairs) * most**2
 
 
-def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
+def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
     """Pairs of a robot and a terrain: of its points in their order, of the world's, of polytopes.
 
     The row of a mesh is repeated, once for each of the local minima of the distance to a sphere.
@@ -99,7 +99,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
     blocks = blocks_of(bodies[of_polytopes < 0], len(bodies))
     facing = _facing(bodies, local, radii, axes, surfaces)
     plain = (table[rows, 0] == PLANE) & (of_polytopes < 0) & ~axes.any(axis=(1, 2))
-    return Candidates(
+    return ContactPairs(
         bodies=bodies.reshape(-1, 2),
         local=local.reshape(-1, 3),
         radii=radii,
@@ -216,7 +216,7 @@ def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
     return surfaces_of(robot, sorted((shaped_joints(robot) & touching) - {*robot.surfaces}))[0]
 
 
-def new_contacts(candidates: Candidates) -> Contacts:
+def new_contacts(candidates: ContactPairs) -> Contacts:
     """A list of contacts with all candidates in it."""
     k = len(candidates.rows)
     return Contacts(
@@ -229,15 +229,15 @@ def new_contacts(candidates: Candidates) -> Contacts:
         rolls=np.zeros(k, dtype=bool),
         features=np.full((k, 3), NONE),
         planes=np.tile([0.0, 0.0, 1.0, 0.0], (k, 1)),
-        slack=np.zeros((k, 1)),
+        feature_margin=np.zeros((k, 1)),
         directions=np.zeros((len(candidates.polytopes.pairs), 3)),
         reference=np.zeros((k, 4, 3)),
     )
 
 
-def new_places(k: int) -> Places:
+def new_places(k: int) -> ContactFrames:
     """Memory for the places of k contacts."""
-    return Places(
+    return ContactFrames(
         placements=np.zeros((k, 4, 3)),
         centre=np.zeros((k, 3)),
         depth=np.zeros(k),
@@ -247,7 +247,7 @@ def new_places(k: int) -> Places:
         curved=np.zeros(k, dtype=bool),
         N=np.zeros((k, 3, 6)),
         L=np.zeros((k, 3, 6)),
-        covered=np.zeros(k, dtype=bool),
+        on_internal_edge=np.zeros(k, dtype=bool),
         friction=np.zeros(k),
         surface=np.full(k, -1),
     )

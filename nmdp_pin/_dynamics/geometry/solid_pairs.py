@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._dynamics.geometry.world_points import reported_point
-from nmdp_pin._kernels.geometry.contacts import SOLID, Contacts, Places
+from nmdp_pin._kernels.geometry.contacts import SOLID, ContactFrames, Contacts
 from nmdp_pin._kernels.geometry.polytopes import BORDER, NONE
 from nmdp_pin._kernels.geometry.seams import BESIDE
 from nmdp_pin._robot import Robot
@@ -114,8 +114,8 @@ class SolidCalls:
         halves = np.array([[solid.half_extents for solid in pair.solids] for pair in pairs])
         self._centres, self._rotations, self._halves = both, turned, halves
 
-    def hold_overlaps(
-        self, contacts: Contacts, places: Places, P: np.ndarray, P0: np.ndarray
+    def freeze_overlaps(
+        self, contacts: Contacts, places: ContactFrames, P: np.ndarray, P0: np.ndarray
     ) -> bool:
         """List pairs that overlap deeper than the contacts of their bodies; False: none.
 
@@ -135,7 +135,7 @@ class SolidCalls:
                 continue
             of_pair = (np.sort(contacts.bodies[:n]) == np.sort(self._bodies[k])).all(axis=1)
             felt = places.depth[:n][of_pair].max(initial=0.0)
-            if self._pairs[k].seams and (places.covered[:n] & points & of_pair).any():
+            if self._pairs[k].seams and (places.on_internal_edge[:n] & points & of_pair).any():
                 continue
             begin = self._first + SOLID * k
             free = np.flatnonzero(~contacts.listed[begin : begin + SOLID])
@@ -181,8 +181,8 @@ class SolidCalls:
             _, point = _lowest(a, M * one, n)
         level, held = -_lowest(b, other, -n)[0], M.actInv(point)
         of_a, of_b = self._pairs[k].surfaces
-        covered = _is_in(of_a, M.actInv(point - BESIDE * n))
-        if covered or _is_in(of_b, point + (level + BESIDE - n @ point) * n):
+        on_internal_edge = _is_in(of_a, M.actInv(point - BESIDE * n))
+        if on_internal_edge or _is_in(of_b, point + (level + BESIDE - n @ point) * n):
             return False
         contacts.listed[c], contacts.held[c] = True, held
         contacts.planes[c] = *n, level

@@ -25,7 +25,7 @@ def minus(a: Vector3 | Array, b: Vector3 | Array) -> Vector3:
 
 
 @jit
-def ahead(a: Vector3, t: float, b: Vector3) -> Vector3:
+def axpy(a: Vector3, t: float, b: Vector3) -> Vector3:
     """The sum a + t b."""
     return a[0] + t * b[0], a[1] + t * b[1], a[2] + t * b[2]
 

@@ -102,9 +102,9 @@ def call_vertex_derivative(
 
 @calling_jit
 def call_overlaps(handle: int, contacts: Any, places: Any, P: Array, P0: Array) -> bool:
-    """See `SolidCalls.hold_overlaps`."""
+    """See `SolidCalls.freeze_overlaps`."""
     with objmode(found="boolean"):
-        found = callee(handle).hold_overlaps(contacts, places, P, P0)
+        found = callee(handle).freeze_overlaps(contacts, places, P, P0)
     return found
 
 

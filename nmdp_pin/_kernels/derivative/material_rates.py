@@ -14,7 +14,7 @@ from nmdp_pin._kernels.algebra.linear import add_product, clear_matrix, copy_mat
 from nmdp_pin._kernels.algebra.manifold import integrate_derivatives
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.step.inertia import add_placement_forces, add_rate_forces
-from nmdp_pin._kernels.step.stage import Point, Stage, System
+from nmdp_pin._kernels.step.stage import Stage, StageIterate, System
 from nmdp_pin._kernels.step.step import Memory, Start
 
 
@@ -97,7 +97,7 @@ def open_parts(
 
 @jit
 def write_rates(
-    at: Point, share: float, of_q: Array, of_v: Array, parts: Parts, number: int
+    at: StageIterate, share: float, of_q: Array, of_v: Array, parts: Parts, number: int
 ) -> None:
     """Write a part: the share of an end in the rates of the placements.
 
@@ -120,7 +120,7 @@ def write_rates(
 
 
 @jit
-def _write_place(at: Point, parts: Parts, number: int) -> None:
+def _write_place(at: StageIterate, parts: Parts, number: int) -> None:
     """Copy the placements and motions of a point into a part."""
     for b in range(parts.P.shape[1]):
         copy_matrix(at.P[b + 1], parts.P[number, b])
@@ -132,7 +132,7 @@ def _write_place(at: Point, parts: Parts, number: int) -> None:
 def add_inertia_rates(
     system: System,
     stage: Stage,
-    at: Point,
+    at: StageIterate,
     parts: Parts,
     i: int,
     of_v: Array,

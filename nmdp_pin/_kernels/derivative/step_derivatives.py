@@ -27,9 +27,9 @@ from nmdp_pin._kernels.step.stage import (
     NEWTON_EULER,
     RESIDUAL,
     SLIP,
-    Linear,
-    Point,
     Stage,
+    StageIterate,
+    StageJacobians,
     System,
     clear_slopes,
     count_rows,
@@ -61,7 +61,7 @@ _SAME = 1e-4  # [m, rad] farthest move of the end by further iterations to the s
 
 
 @jit
-def settle(
+def resolve_stage(
     system: System,
     options: Options,
     scheme: Scheme,
@@ -149,11 +149,11 @@ def settle(
 def stage_rates(
     system: System,
     stage: Stage,
-    origin: Point,
-    at: Point,
+    origin: StageIterate,
+    at: StageIterate,
     of_q: Array,
     of_v: Array,
-    linear: Linear,
+    linear: StageJacobians,
     rates: StageRates,
 ) -> None:
     """Derivatives of the equations of a stage at its end.
@@ -230,7 +230,7 @@ def _add_left_product(space: Manifold, D: Array, factor: float, X: Array, Y: Arr
 
 @jit
 def _add_turning_vertices(
-    system: System, stage: Stage, at: Point, first: Array, r_q: Array
+    system: System, stage: Stage, at: StageIterate, first: Array, r_q: Array
 ) -> None:
     """Add (dV/dq)' u of contacts, and of joints the widening of their intervals, to r_q."""
     tree, places, contacts, joints = system.tree, at.places, stage.contacts, system.joints
@@ -296,7 +296,12 @@ def _add_turning_vertices(
 
 @jit
 def _add_reference_motions(
-    system: System, stage: Stage, origin: Point, at: Point, rates: StageRates, of_q: Array
+    system: System,
+    stage: Stage,
+    origin: StageIterate,
+    at: StageIterate,
+    rates: StageRates,
+    of_q: Array,
 ) -> None:
     """Add V' du of motions that change with the reference, q and w held, to r_z.
 

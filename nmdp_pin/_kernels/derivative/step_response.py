@@ -25,9 +25,9 @@ from nmdp_pin._kernels.derivative.material_rates import (
     open_parts,
     write_rates,
 )
-from nmdp_pin._kernels.derivative.step_derivatives import settle, stage_rates
+from nmdp_pin._kernels.derivative.step_derivatives import resolve_stage, stage_rates
 from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
-from nmdp_pin._kernels.step.stage import NEWTON_EULER, Linear, System
+from nmdp_pin._kernels.step.stage import NEWTON_EULER, StageJacobians, System
 from nmdp_pin._kernels.step.step import Memory, Options, Scheme, Start
 
 
@@ -98,7 +98,7 @@ def respond_to_start(
     repeated: bool,
     handle: int,
     memory: Memory,
-    linear: Linear,
+    linear: StageJacobians,
     whole: Array,
     switches: Array,
 ) -> tuple[bool, bool, int]:
@@ -137,7 +137,9 @@ def respond_to_start(
     parts = new_parts(system, nz if material else 0)
     settled, index, number = True, 0, 0
     for i in range(stages):
-        index, same, known = settle(system, options, scheme, start, i, ends, index, memory, counts)
+        index, same, known = resolve_stage(
+            system, options, scheme, start, i, ends, index, memory, counts
+        )
         settled = settled and same
         at = memory.points[index]
         k, touching = at.n_active[0], at.n_active[1]

@@ -8,7 +8,7 @@ from nmdp_pin._kernels.derivative.implicit_function import Face
 from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.geometry.touched_surface import is_swept
 from nmdp_pin._kernels.step.impacts import MOVES, SUNK, UNLOADED, ends_of, slides_back
-from nmdp_pin._kernels.step.stage import Point, System, count_rows
+from nmdp_pin._kernels.step.stage import StageIterate, System, count_rows
 from nmdp_pin._kernels.step.step import Memory, Start
 from nmdp_pin._kernels.tree.joints import stop
 
@@ -21,7 +21,7 @@ TOUCH, WEIGHT, SUM, IMPACT, RIM = range(5)
 def find_switches(
     system: System,
     memory: Memory,
-    at: Point,
+    at: StageIterate,
     first: Array,
     face: Face,
     known: float,
@@ -65,7 +65,7 @@ def find_switches(
 
 @jit
 def find_landings(
-    system: System, memory: Memory, start: Start, end: Point, repeated: bool, switches: Array
+    system: System, memory: Memory, start: Start, end: StageIterate, repeated: bool, switches: Array
 ) -> int:
     """Contacts and joints whose impacts decide whether a step is repeated in first order.
 
@@ -105,7 +105,7 @@ def find_landings(
 
 
 @jit
-def _slides(at: Point, i: int, velocity: Array) -> bool:
+def _slides(at: StageIterate, i: int, velocity: Array) -> bool:
     """Whether a contact with a velocity moves along its surface."""
     along = dot(at.places.normal[i], velocity)
     return dot(velocity, velocity) - along * along > MOVES * MOVES

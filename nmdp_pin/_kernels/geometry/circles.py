@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from nmdp_pin._kernels.algebra.vector3 import Vector3, ahead, cross, dot, length, minus, scaled
+from nmdp_pin._kernels.algebra.vector3 import Vector3, axpy, cross, dot, length, minus, scaled
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.geometry.polytopes import PARALLEL, TILT
 
@@ -61,7 +61,7 @@ def arm_to_line(axis: Vector3, radius: float, y: Vector3, f: Vector3) -> tuple[V
         t += min(max(step, -_LARGEST), _LARGEST)
         if abs(step) <= _AIMED:
             break
-    arm = ahead(scaled(w, radius * math.cos(t)), radius * math.sin(t), b)
+    arm = axpy(scaled(w, radius * math.cos(t)), radius * math.sin(t), b)
     return arm, curvature > 0.0 and abs(slope) <= _FOUND * radius
 
 
@@ -73,12 +73,12 @@ def crossing_arm(
 
     With it goes half the length of the chord, 0 where there is none [m].
     """
-    along = ahead(f, -dot(f, axis), axis)
+    along = axpy(f, -dot(f, axis), axis)
     along = scaled(along, 1.0 / length(along))
-    off = ahead(y, -dot(y, axis), axis)
-    off = ahead(off, -dot(off, along), along)
+    off = axpy(y, -dot(y, axis), axis)
+    off = axpy(off, -dot(off, along), along)
     half = math.sqrt(max(radius * radius - dot(off, off), 0.0))
-    return ahead(off, math.copysign(half, part - 1.5), along), half
+    return axpy(off, math.copysign(half, part - 1.5), along), half
 
 
 @jit
@@ -95,13 +95,13 @@ def normal_to_line(axis: Vector3, arm: Vector3, f: Vector3, part: int) -> Vector
 @jit
 def _turned(axis: Vector3, arm: Vector3, angle: float) -> Vector3:
     """An arm across an axis, turned about it."""
-    return ahead(scaled(arm, math.cos(angle)), math.sin(angle), cross(axis, arm))
+    return axpy(scaled(arm, math.cos(angle)), math.sin(angle), cross(axis, arm))
 
 
 @jit
 def _arm_towards(axis: Vector3, radius: float, y: Vector3) -> Vector3:
     """Arm of a rim towards a point, relative to its centre."""
-    arm = ahead(y, -dot(y, axis), axis)
+    arm = axpy(y, -dot(y, axis), axis)
     size = length(arm)
     return scaled(arm, radius / size) if size > 0.0 else arm
 
@@ -208,7 +208,7 @@ def _arm_across(axis: Vector3, radius: float, y: Vector3, other: Vector3, size: 
         off = minus(minus(arm, y), _arm_towards(other, size, n))
         one, two = length(cross(axis, n)), length(cross(other, n))  # which bend the distance
         share = one * two / max(radius * two + size * one, _FOUND)
-        n = ahead(n, share, ahead(off, -dot(off, n), n))
+        n = axpy(n, share, axpy(off, -dot(off, n), n))
     return _arm_towards(axis, radius, scaled(n, -1.0))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     cross,
     dot,
     minus,
@@ -24,7 +24,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import (
     BORDER,
     PARALLEL,
@@ -38,7 +38,7 @@ from nmdp_pin._kernels.geometry.terrain import shape_distance, tip_sine
 
 
 @jit
-def _slope_of(candidates: Candidates, p: int) -> tuple[float, float]:
+def _slope_of(candidates: ContactPairs, p: int) -> tuple[float, float]:
     """Sine of half the angle of the tip of cone p, and how far its tip is from its rim [m]."""
     row, shapes = candidates.polytopes.rows[p], candidates.shapes
     k = tip_sine(shapes, row)
@@ -47,7 +47,7 @@ def _slope_of(candidates: Candidates, p: int) -> tuple[float, float]:
 
 @jit
 def _crossing(
-    candidates: Candidates, pair: int, side: float, p: Vector3, a: Vector3
+    candidates: ContactPairs, pair: int, side: float, p: Vector3, a: Vector3
 ) -> tuple[Vector3, Vector3, float, float, float]:
     """Where the sides of two cones cross.
 
@@ -68,13 +68,13 @@ def _crossing(
     (k, far), (l, size) = _slope_of(candidates, first), _slope_of(candidates, second)
     across, c = cross(a, b), dot(a, b)
     square = max(dot(across, across), PARALLEL * PARALLEL)
-    flat = scaled(ahead(scaled(a, -(k + c * l)), l + c * k, b), 1.0 / square)
+    flat = scaled(axpy(scaled(a, -(k + c * l)), l + c * k, b), 1.0 / square)
     rest = 1.0 - dot(flat, flat)
     if min(dot(across, across), rest) <= PARALLEL * PARALLEL:
         return a, a, -math.inf, 0.0, math.inf
-    n = ahead(flat, side * math.sqrt(rest / square), across)
-    e = scaled(ahead(a, k, n), -far / math.sqrt(1.0 - k * k))
-    f = scaled(ahead(b, -l, n), -size / math.sqrt(1.0 - l * l))
+    n = axpy(flat, side * math.sqrt(rest / square), across)
+    e = scaled(axpy(a, k, n), -far / math.sqrt(1.0 - k * k))
+    f = scaled(axpy(b, -l, n), -size / math.sqrt(1.0 - l * l))
     s, t = crossing(p, e, q, f)
     beyond = max(max(-s, s - 1.0) * far, max(-t, t - 1.0) * size)
     return e, n, dot(n, minus(p, q)), s, beyond
@@ -82,13 +82,13 @@ def _crossing(
 
 @jit
 def find_cones(
-    candidates: Candidates,
+    candidates: ContactPairs,
     pair: int,
     before: Polytope,
     a: Polytope,
     b: Polytope,
     limit: float,
-    slack: float,
+    feature_margin: float,
     features: Array,
     gaps: Array,
 ) -> int:
@@ -98,18 +98,20 @@ def find_cones(
     part = 1 if above >= 0.0 else 0
     side, row = 2.0 * part - 1.0, candidates.polytopes.rows[candidates.polytopes.pairs[pair, 1]]
     e, _, start, s, _ = _crossing(candidates, pair, side, p, axis)
-    within = shape_distance(candidates.kinds, candidates.shapes, row, ahead(p, s, e))
+    within = shape_distance(candidates.kinds, candidates.shapes, row, axpy(p, s, e))
     _, _, gap, _, beyond = _crossing(
         candidates, pair, side, row_of(a.vertices, 0), row_of(a.normals, 0)
     )
-    if not (gap < limit and beyond <= slack) or min(within, 0.0) > start + BORDER:
+    if not (gap < limit and beyond <= feature_margin) or min(within, 0.0) > start + BORDER:
         return 0
     features[0, 0], features[0, 1], features[0, 2], gaps[0] = RIM, part, 0, gap
     return 1
 
 
 @jit
-def hold_cones(candidates: Candidates, contacts: Contacts, i: int, M: Array, a: Polytope) -> None:
+def freeze_cones(
+    candidates: ContactPairs, contacts: Contacts, i: int, M: Array, a: Polytope
+) -> None:
     """Write what is held of candidate i, of two cones, the first one at a placement M.
 
     It is the tip. Without contacts that move it is the point that touches, and the plane.
@@ -126,7 +128,7 @@ def hold_cones(candidates: Candidates, contacts: Contacts, i: int, M: Array, a: 
 
 @jit
 def cones_at(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int
 ) -> tuple[Vector3, Vector3, Vector3, float, float, bool]:
     """Axis of the first cone of contact i, its line, normal, distance and s; False: they do not."""
     c, turned = contacts.index[i], np.empty(3)
@@ -136,12 +138,12 @@ def cones_at(
     e, n, gap, s, beyond = _crossing(
         candidates, candidates.pairs[c], side, row_of(at.centre, i), axis
     )
-    return axis, e, n, gap, s, beyond <= contacts.slack[c, 0]
+    return axis, e, n, gap, s, beyond <= contacts.feature_margin[c, 0]
 
 
 @jit
 def cone_rates(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of contact i, of two cones, by a motion, shapes (3, 6).
 
@@ -154,14 +156,14 @@ def cone_rates(
     b, p = row_of(other.normals, 0), row_of(at.centre, i)
     a, e, n, _, s, _ = cones_at(candidates, contacts, at, i)
     k, far = _slope_of(candidates, first)
-    m, off = cross(b, n), minus(ahead(p, s, e), row_of(other.vertices, 0))
+    m, off = cross(b, n), minus(axpy(p, s, e), row_of(other.vertices, 0))
     for j in range(6):
         dc = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
         turn = (1.0 if j == 3 else 0.0, 1.0 if j == 4 else 0.0, 1.0 if j == 5 else 0.0)
         da = cross(turn, a)
         dn = scaled(m, -dot(n, da) / dot(m, a))
-        de = scaled(ahead(da, k, dn), -far / math.sqrt(1.0 - k * k))
-        ds = -(dot(m, ahead(dc, s, de)) + dot(cross(b, dn), off)) / dot(m, e)
-        slide = ahead(scaled(de, s), ds, e)
+        de = scaled(axpy(da, k, dn), -far / math.sqrt(1.0 - k * k))
+        ds = -(dot(m, axpy(dc, s, de)) + dot(cross(b, dn), off)) / dot(m, e)
+        slide = axpy(scaled(de, s), ds, e)
         for r in range(3):
             N[r, j], L[r, j] = dn[r], slide[r]

@@ -53,7 +53,7 @@ SOLID = 4  # contacts of two solids that overlap deeper than their other contact
 
 
 @record
-class Candidates:
+class ContactPairs:
     """Pairs that may touch.
 
     Args:
@@ -135,7 +135,7 @@ class Contacts:
     Args:
         n: number of contacts, shape (1,).
         index: their candidates, shape (k,).
-        bodies: as in `Candidates`, of the contacts, shape (k, 2); those of a vertex of the second
+        bodies: as in `ContactPairs`, of the contacts, shape (k, 2); those of a vertex of the second
             polytope on a face of the first are swapped.
         listed: whether each candidate is a contact, shape (k,).
         faces: faces of meshes from which their contacts are found, -1: none; of others, bits
@@ -145,8 +145,8 @@ class Contacts:
         features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).
         planes: normals and levels of the planes that vertices and solids touch, in the frames of
             their bodies, shape (k, 4).
-        slack: distances beyond faces and edges up to which polytopes touch in the step, twice
-            `BORDER` where they do at its expected end [m], shape (k, 1).
+        feature_margin: distances beyond faces and edges up to which polytopes touch in the step,
+            twice `BORDER` where they do at its expected end [m], shape (k, 1).
         directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
     """
@@ -160,13 +160,13 @@ class Contacts:
     rolls: Array
     features: Array
     planes: Array
-    slack: Array
+    feature_margin: Array
     directions: Array
     reference: Array
 
 
 @record
-class Places:
+class ContactFrames:
     """The contacts at one configuration.
 
     Args:
@@ -180,7 +180,7 @@ class Places:
         curved: whether a surface is curved, shape (k,).
         N: derivatives of the normals by motions of the bodies, if bent, shape (k, 3, 6).
         L: derivatives of the arms, likewise.
-        covered: whether another shape covers the place, which then is no contact, shape (k,).
+        on_internal_edge: whether another shape covers the place, which then is no contact, (k,).
         friction: friction coefficients, shape (k,).
         surface: indices of the shapes among those of the world and the bodies, -1: none, (k,).
     """
@@ -194,13 +194,13 @@ class Places:
     curved: Array
     N: Array
     L: Array
-    covered: Array
+    on_internal_edge: Array
     friction: Array
     surface: Array
 
 
 @jit
-def list_contacts(candidates: Candidates, contacts: Contacts) -> None:
+def list_contacts(candidates: ContactPairs, contacts: Contacts) -> None:
     """Make contacts of the candidates that are listed."""
     n = 0
     for c in range(len(candidates.rows)):
@@ -214,7 +214,7 @@ def list_contacts(candidates: Candidates, contacts: Contacts) -> None:
 
 
 @jit
-def reach_of(candidates: Candidates, c: int) -> float:
+def reach_of(candidates: ContactPairs, c: int) -> float:
     """Distance up to which a candidate is a contact of a step [m]."""
     of_bodies = candidates.bodies[c, 0] > 0 and candidates.bodies[c, 1] > 0
     return NEARBY if of_bodies and candidates.reach == REACH else candidates.reach
@@ -228,7 +228,7 @@ def most_features(polytopes: Polytopes, mesh: Triangles) -> int:
 
 
 @jit
-def identity(candidates: Candidates, contacts: Contacts, c: int) -> int:
+def identity(candidates: ContactPairs, contacts: Contacts, c: int) -> int:
     """Number of the features by which candidate c touches, ascending; the same in all steps."""
     pair, kind = candidates.pairs[c], contacts.features[c, 0]
     if pair < 0:

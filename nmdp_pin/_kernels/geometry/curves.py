@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nmdp_pin._kernels.algebra.vector3 import Vector3, ahead, cross, dot, length, scaled
+from nmdp_pin._kernels.algebra.vector3 import Vector3, axpy, cross, dot, length, scaled
 from nmdp_pin._kernels.compiler.jit import Array, jit
 
 
@@ -52,12 +52,12 @@ def curve_rates(
         dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
         swing, de = cross(turn, arm), cross(turn, tangent)
-        moved = ahead(dc, 1.0, swing)
+        moved = axpy(dc, 1.0, swing)
         a, b = -dot(moved, tangent) - gap * dot(n, de), -dot(moved, other)
         dt, ds = (mixed * b - across * a) / below, (own * b - mixed * a) / below
-        dn = ahead(cross(ahead(de, dt, bend), other), ds, cross(tangent, other_bend))
+        dn = axpy(cross(axpy(de, dt, bend), other), ds, cross(tangent, other_bend))
         dn = scaled(dn, scale)
-        dn = ahead(dn, -dot(n, dn), n)
+        dn = axpy(dn, -dot(n, dn), n)
         for j in range(3):
             N[j, k] = dn[j]
             L[j, k] = swing[j] + dt * tangent[j] - radius * dn[j]

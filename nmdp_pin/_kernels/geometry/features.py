@@ -8,7 +8,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     cross,
     dot,
     length,
@@ -19,14 +19,14 @@ from nmdp_pin._kernels.algebra.vector3 import (
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
-from nmdp_pin._kernels.geometry.cones import cones_at, find_cones, hold_cones
+from nmdp_pin._kernels.geometry.cones import cones_at, find_cones, freeze_cones
 from nmdp_pin._kernels.geometry.contacts import (
     FLAT,
     NEARBY,
     REACH,
-    Candidates,
+    ContactFrames,
+    ContactPairs,
     Contacts,
-    Places,
     identity,
     reach_of,
 )
@@ -56,18 +56,18 @@ from nmdp_pin._kernels.geometry.polytopes import (
 from nmdp_pin._kernels.geometry.ridges import find_ridges, is_mesh, side_at, touched_polytope
 from nmdp_pin._kernels.geometry.rims import (
     find_crossings,
-    hold_crossing,
+    freeze_crossing,
     is_rim,
     rim_at,
 )
-from nmdp_pin._kernels.geometry.sides import find_sides, hold_side, is_solid, side_at_edge
+from nmdp_pin._kernels.geometry.sides import find_sides, freeze_side, is_solid, side_at_edge
 
 _FOUND = 128  # features that are compared to choose those contacts
 
 
 @jit
 def select_features(
-    candidates: Candidates, P: Array, twists: Array, h: float, contacts: Contacts, k: int
+    candidates: ContactPairs, P: Array, twists: Array, h: float, contacts: Contacts, k: int
 ) -> None:
     """List the contacts of the two polytopes of candidate k; see `select_contacts`."""
     polytopes, pair = candidates.polytopes, candidates.pairs[k]
@@ -81,7 +81,7 @@ def select_features(
     place(M, polytopes.centres[first], c)
     relative_velocity(P, twists, a, b, c, v, work)
     travel = h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    there = ahead((c[0], c[1], c[2]), h, (v[0], v[1], v[2]))
+    there = axpy((c[0], c[1], c[2]), h, (v[0], v[1], v[2]))
     reach = reach_of(candidates, k) + travel
     beside = length(minus(there, row_of(polytopes.centres, second)))
     if not beside <= reach + polytopes.sizes[first] + polytopes.sizes[second]:
@@ -92,7 +92,7 @@ def select_features(
     at_end = moved(one, M)
     if is_mesh(polytopes, second):
         reach = NEARBY + travel
-        _hold_features(candidates, contacts, k, M, before, at_end, other, reach, BORDER + travel)
+        _freeze_features(candidates, contacts, k, M, before, at_end, other, reach, BORDER + travel)
         return
     if not (is_rim(polytopes, first) or is_solid(polytopes, second)):
         towards, gap = separating_direction(before, at_end, other, reach)
@@ -100,13 +100,13 @@ def select_features(
             return
         for j in range(3):
             contacts.directions[pair, j] = towards[j]
-    _hold_features(candidates, contacts, k, M, before, at_end, other, reach, BORDER)
+    _freeze_features(candidates, contacts, k, M, before, at_end, other, reach, BORDER)
     if candidates.rolling:  # crossings that are held where they are expected act nowhere else
-        _hold_features(candidates, contacts, k, M, before, at_end, other, reach, REACH + travel)
+        _freeze_features(candidates, contacts, k, M, before, at_end, other, reach, REACH + travel)
 
 
 @jit
-def missed_features(candidates: Candidates, P: Array, contacts: Contacts, k: int) -> bool:
+def missed_features(candidates: ContactPairs, P: Array, contacts: Contacts, k: int) -> bool:
     """List features of polytopes that touch at placements P besides the contacts; False: none."""
     polytopes, pair = candidates.polytopes, candidates.pairs[k]
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
@@ -125,12 +125,12 @@ def missed_features(candidates: Candidates, P: Array, contacts: Contacts, k: int
             return False
         for j in range(3):
             contacts.directions[pair, j] = towards[j]
-    return _hold_features(candidates, contacts, k, M, here, here, other, 0.0, BORDER)
+    return _freeze_features(candidates, contacts, k, M, here, here, other, 0.0, BORDER)
 
 
 @jit
-def _hold_features(
-    candidates: Candidates,
+def _freeze_features(
+    candidates: ContactPairs,
     contacts: Contacts,
     k: int,
     M: Array,
@@ -138,7 +138,7 @@ def _hold_features(
     a: Polytope,
     b: Polytope,
     limit: float,
-    slack: float,
+    feature_margin: float,
 ) -> bool:
     """List contacts of two polytopes that are none, the nearest first; False where there are none.
 
@@ -153,23 +153,23 @@ def _hold_features(
         a: first polytope.
         b: second polytope.
         limit: largest distance of a contact [m].
-        slack: distance beyond borders and ends up to which features are contacts [m].
+        feature_margin: distance beyond borders and ends up to which features are contacts [m].
     """
     found, gaps, added = np.empty((_FOUND, 3), np.int64), np.empty(_FOUND), False
     touching, pair, polytopes = np.empty(FLAT, np.bool_), candidates.pairs[k], candidates.polytopes
     of_mesh = is_mesh(polytopes, polytopes.pairs[pair, 1])
     if of_mesh:
         mesh, m = candidates.triangles, candidates.kinds[candidates.rows[k], 2]
-        n = find_ridges(mesh, m, before, a, limit, slack, found, gaps)
+        n = find_ridges(mesh, m, before, a, limit, feature_margin, found, gaps)
     elif is_rim(polytopes, polytopes.pairs[pair, 0]):
-        n = find_crossings(candidates, pair, before, a, b, limit, slack, found, gaps)
+        n = find_crossings(candidates, pair, before, a, b, limit, feature_margin, found, gaps)
     elif is_solid(polytopes, polytopes.pairs[pair, 0]):
-        n = find_cones(candidates, pair, before, a, b, limit, slack, found, gaps)
+        n = find_cones(candidates, pair, before, a, b, limit, feature_margin, found, gaps)
     elif is_solid(polytopes, polytopes.pairs[pair, 1]):
         n = find_sides(candidates, pair, a, limit, found, gaps)
     else:
         towards = row_of(contacts.directions, pair)
-        n = find_features(a, b, towards, limit, slack, found, gaps)
+        n = find_features(a, b, towards, limit, feature_margin, found, gaps)
     for i in range(k, k + FLAT):
         touching[i - k] = limit > 0.0
         for x in range(n):
@@ -190,15 +190,17 @@ def _hold_features(
         gaps[x], touching[i - k] = math.inf, True
         contacts.features[i] = found[x]
         contacts.listed[i] = added = True
-        contacts.slack[i, 0] = 2.0 * BORDER if slack == BORDER else (BORDER if of_mesh else 0.0)
+        contacts.feature_margin[i, 0] = (
+            2.0 * BORDER if feature_margin == BORDER else (BORDER if of_mesh else 0.0)
+        )
         if is_solid(polytopes, polytopes.pairs[pair, 0]):
-            hold_cones(candidates, contacts, i, M, a)
+            freeze_cones(candidates, contacts, i, M, a)
         elif found[x, 0] == RIM:
-            hold_crossing(candidates, contacts, i, M, a, b)
+            freeze_crossing(candidates, contacts, i, M, a, b)
         elif found[x, 0] == ON_ROUND:
-            hold_side(candidates, contacts, i, a)
+            freeze_side(candidates, contacts, i, a)
         else:
-            _hold_feature(candidates, contacts, i, before, a, b)
+            _freeze_feature(candidates, contacts, i, before, a, b)
     for i in range(k + 1, k + FLAT):
         for j in range(i, k, -1):
             if identity(candidates, contacts, j) >= identity(candidates, contacts, j - 1):
@@ -207,7 +209,7 @@ def _hold_features(
             _swap_rows(contacts.features, j)
             _swap_rows(contacts.held, j)
             _swap_rows(contacts.planes, j)
-            _swap_rows(contacts.slack, j)
+            _swap_rows(contacts.feature_margin, j)
     return added
 
 
@@ -219,8 +221,8 @@ def _swap_rows(table: Array, i: int) -> None:
 
 
 @jit
-def _hold_feature(
-    candidates: Candidates, contacts: Contacts, i: int, before: Polytope, a: Polytope, b: Polytope
+def _freeze_feature(
+    candidates: ContactPairs, contacts: Contacts, i: int, before: Polytope, a: Polytope, b: Polytope
 ) -> None:
     """Write the point and the plane of candidate i, between two polytopes in the frame of b."""
     polytopes, pair = candidates.polytopes, candidates.pairs[i]
@@ -234,17 +236,17 @@ def _hold_feature(
         start = row_of(one.vertices, one.edges[x, 0])
         if not candidates.rolling:
             s, _ = crossing(p, e, q, f)
-            start = ahead(start, s, edge_of(one, x)[1])
+            start = axpy(start, s, edge_of(one, x)[1])
         level = dot(n, q) + b.rounding
     elif kind == ON_SIDE:
         p, e = edge_of(a, x)
         q = row_of(b.vertices, y)
         s = dot(minus(q, p), e) / dot(e, e)
-        n = ahead(minus(p, q), s, e)
+        n = axpy(minus(p, q), s, e)
         n = scaled(n, (1.0 if dot(n, minus(middle(before), q)) > 0.0 else -1.0) / length(n))
         start = row_of(one.vertices, one.edges[x, 0])
         if not candidates.rolling:
-            start = ahead(start, s, edge_of(one, x)[1])
+            start = axpy(start, s, edge_of(one, x)[1])
         level = dot(n, q)
     else:
         point, face = (x, y) if kind == ON_B else (y, x)
@@ -258,7 +260,7 @@ def _hold_feature(
 
 @jit
 def place_feature(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, p: Vector3
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, p: Vector3
 ) -> None:
     """Contact i of two polytopes, whose centre is at p; it is covered where they do not meet."""
     c, polytopes = contacts.index[i], candidates.polytopes
@@ -266,29 +268,29 @@ def place_feature(
     pair = candidates.pairs[c]
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
     radius = polytopes.rounding[second if kind == ON_A else first]
-    slack = contacts.slack[c, 0]
+    feature_margin = contacts.feature_margin[c, 0]
     for j in range(3):
         at.normal[i, j] = contacts.planes[c, j]
         at.arm[i, j] = -radius * at.normal[i, j]
     at.depth[i] = contacts.planes[c, 3] + radius - dot(at.normal[i], p)
     meets = kind >= CROSSED
     if kind == ON_B:
-        meets = is_over(polytope(polytopes, second), y, p, slack)
+        meets = is_over(polytope(polytopes, second), y, p, feature_margin)
     elif kind == ON_A:
-        meets = is_over(polytope(polytopes, first), x, p, slack)
+        meets = is_over(polytope(polytopes, first), x, p, feature_margin)
         if polytopes.rows[first] >= 0 and contacts.bodies[i, 0] != 0:
             row = polytopes.rows[first]
             at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
     elif kind == CROSSED and candidates.rolling:
         e, f, q, n, s, t = edges_at(candidates, contacts, at, i)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
-        meets = beyond <= slack
+        meets = beyond <= feature_margin
         at.depth[i] = dot(n, minus(q, p)) + radius + polytopes.rounding[second]
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
     elif kind == ON_SIDE and candidates.rolling:
         e, s, _, n, gap = side_at(candidates, contacts, at, i)
-        meets = max(-s, s - 1.0) * length(e) <= slack
+        meets = max(-s, s - 1.0) * length(e) <= feature_margin
         at.depth[i] = radius - gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
@@ -313,12 +315,12 @@ def place_feature(
         for j in range(3):
             at.arm[i, j] = 0.0
     if not meets:
-        at.depth[i], at.covered[i] = -REACH, True
+        at.depth[i], at.on_internal_edge[i] = -REACH, True
 
 
 @jit
 def edges_at(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int
 ) -> tuple[Vector3, Vector3, Vector3, Vector3, float, float]:
     """Both edges of contact i, a point of the second, normal, and where they cross; s = inf: not.
 
@@ -342,11 +344,11 @@ def edges_at(
 
 @jit
 def edge_rates(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of a contact of edges by a motion, shapes (3, 6)."""
     e, f, q, n, s, _ = edges_at(candidates, contacts, at, i)
     polytopes, arm, none = candidates.polytopes, scaled(e, s), (0.0, 0.0, 0.0)
     radius = polytopes.rounding[polytopes.pairs[candidates.pairs[contacts.index[i]], 0]]
-    gap = dot(n, minus(ahead(row_of(at.centre, i), 1.0, arm), q))
+    gap = dot(n, minus(axpy(row_of(at.centre, i), 1.0, arm), q))
     curve_rates(arm, e, none, f, none, gap, n, radius, N, L)

@@ -19,9 +19,9 @@ from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vec
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity
 from nmdp_pin._kernels.geometry.contacts import (
     LOST,
-    Candidates,
+    ContactFrames,
+    ContactPairs,
     Contacts,
-    Places,
     list_contacts,
     reach_of,
 )
@@ -46,7 +46,7 @@ _KERNELS: tuple[Any, ...] = (
 
 
 @jit
-def _height(candidates: Candidates, k: int, p: Array) -> float:
+def _height(candidates: ContactPairs, k: int, p: Array) -> float:
     """Distance of a point to the plane of candidate k [m]."""
     shape = candidates.shapes[candidates.rows[k]]
     return shape[5] * p[0] + shape[8] * p[1] + shape[11] * p[2] - shape[12]
@@ -54,7 +54,7 @@ def _height(candidates: Candidates, k: int, p: Array) -> float:
 
 @jit
 def select_contacts(
-    candidates: Candidates, P: Array, twists: Array, h: float, contacts: Contacts
+    candidates: ContactPairs, P: Array, twists: Array, h: float, contacts: Contacts
 ) -> None:
     """List the candidates that may touch in a time h, by their places at its start and end.
 
@@ -84,7 +84,7 @@ def select_contacts(
 
 
 @jit
-def missed_contacts(candidates: Candidates, P: Array, contacts: Contacts) -> bool:
+def missed_contacts(candidates: ContactPairs, P: Array, contacts: Contacts) -> bool:
     """List candidates besides the contacts that touch at placements P; False where none does."""
     M, c, missed = matrix(4, 3), vector(3), False
     for k in range(candidates.rows.size):
@@ -103,7 +103,7 @@ def missed_contacts(candidates: Candidates, P: Array, contacts: Contacts) -> boo
 
 @jit
 def missed_overlaps(
-    candidates: Candidates, contacts: Contacts, at: Places, P: Array, P0: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, P: Array, P0: Array
 ) -> bool:
     """List pairs of solids that overlap deeper than the contacts do; False where none does.
 
@@ -124,7 +124,7 @@ def missed_overlaps(
 
 @jit
 def select_overlaps(
-    candidates: Candidates, contacts: Contacts, at: Places, P: Array, P0: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, P: Array, P0: Array
 ) -> None:
     """List what `missed_overlaps` finds at placements P, at which the contacts are placed first."""
     if candidates.solids != 0:
@@ -140,7 +140,9 @@ def place_references(contacts: Contacts, P: Array) -> None:
 
 
 @jit
-def place_contacts(candidates: Candidates, contacts: Contacts, P: Array, at: Places) -> None:
+def place_contacts(
+    candidates: ContactPairs, contacts: Contacts, P: Array, at: ContactFrames
+) -> None:
     """Places of the contacts at placements P, shape (n + 1, 4, 3).
 
     The curvatures of closed forms are left out; see `bend_contacts`.
@@ -149,7 +151,7 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: Array, at: Pla
         c, p, n = contacts.index[i], at.centre[i], at.normal[i]
         relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], at.placements[i])
         place(at.placements[i], contacts.held[c], p)
-        at.curved[i] = at.covered[i] = False
+        at.curved[i] = at.on_internal_edge[i] = False
         surface = candidates.surfaces[c]
         at.friction[i], at.surface[i] = candidates.shapes[surface, 15], candidates.kinds[surface, 1]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
@@ -166,7 +168,7 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: Array, at: Pla
 
 
 @jit
-def bend_contacts(candidates: Candidates, contacts: Contacts, at: Places) -> None:
+def bend_contacts(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Write the curvatures of what touches, and the derivatives N and L of normals and arms.
 
     Those of planes are 0, as they are from the beginning.
@@ -176,7 +178,9 @@ def bend_contacts(candidates: Candidates, contacts: Contacts, at: Places) -> Non
 
 
 @jit
-def report_depths(candidates: Candidates, contacts: Contacts, at: Places, depths: Array) -> None:
+def report_depths(
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, depths: Array
+) -> None:
     """Write the penetrations of the contact points, 0 when apart [m], shape (p,)."""
     clear_vector(depths)
     if candidates.shaped:
@@ -189,7 +193,11 @@ def report_depths(candidates: Candidates, contacts: Contacts, at: Places, depths
 
 @jit
 def report_wrenches(
-    candidates: Candidates, contacts: Contacts, at: Places, wrenches: Array, of_points: Array
+    candidates: ContactPairs,
+    contacts: Contacts,
+    at: ContactFrames,
+    wrenches: Array,
+    of_points: Array,
 ) -> None:
     """Add the wrenches of all contacts to those of their contact points.
 
@@ -215,7 +223,7 @@ def shape_kernel(number: int) -> Any:
 
 
 @calling_jit
-def _call(kernel: int, candidates: Candidates, contacts: Contacts, arguments: Any) -> bool:
+def _call(kernel: int, candidates: ContactPairs, contacts: Contacts, arguments: Any) -> bool:
     """Call a kernel that lists contacts; whether it is `missed_shapes` and has found some."""
     a, b = address_of(candidates), address_of(contacts)
     with objmode(found="boolean"):
@@ -225,7 +233,7 @@ def _call(kernel: int, candidates: Candidates, contacts: Contacts, arguments: An
 
 @calling_jit
 def _call_at(
-    kernel: int, candidates: Candidates, contacts: Contacts, at: Places, arrays: Any
+    kernel: int, candidates: ContactPairs, contacts: Contacts, at: ContactFrames, arrays: Any
 ) -> None:
     """Call a kernel of contacts at their places."""
     a, b, c = address_of(candidates), address_of(contacts), address_of(at)

@@ -18,7 +18,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     cross,
     dot,
     length,
@@ -250,7 +250,7 @@ def middle(a: Polytope) -> Vector3:
     """Mean of the vertices [m]."""
     total = (0.0, 0.0, 0.0)
     for i in range(len(a.vertices)):
-        total = ahead(total, 1.0 / len(a.vertices), row_of(a.vertices, i))
+        total = axpy(total, 1.0 / len(a.vertices), row_of(a.vertices, i))
     return total
 
 
@@ -307,16 +307,16 @@ def in_cone(a: Polytope, i: int, e: Vector3, n: Vector3, tilt: float) -> bool:
 
 
 @jit
-def is_over(a: Polytope, face: int, x: Vector3, slack: float) -> bool:
+def is_over(a: Polytope, face: int, x: Vector3, feature_margin: float) -> bool:
     """Whether a point lies over a face, up to a distance from its border [m]."""
     n = row_of(a.normals, face)
     for i in range(len(a.edges)):
         if a.edges[i, 2] != face and a.edges[i, 3] != face:
             continue
         other = row_of(a.normals, a.edges[i, 3 if a.edges[i, 2] == face else 2])
-        out = ahead(other, -dot(n, other), n)
+        out = axpy(other, -dot(n, other), n)
         start = row_of(a.vertices, a.edges[i, 0])
-        if dot(out, minus(x, start)) > slack * length(out):
+        if dot(out, minus(x, start)) > feature_margin * length(out):
             return False
     return True
 
@@ -337,7 +337,7 @@ def find_features(
     b: Polytope,
     towards: Vector3,
     limit: float,
-    slack: float,
+    feature_margin: float,
     features: Array,
     gaps: Array,
 ) -> int:
@@ -348,14 +348,17 @@ def find_features(
         b: second polytope.
         towards: direction from b to a in which they touch.
         limit: largest distance of the features [m].
-        slack: distance from the borders of faces and the ends of edges up to which they touch [m].
+        feature_margin: distance from the borders of faces and the ends of edges up to which they
+            touch [m].
         features: output, kinds, features of a and features of b, shape (k, 3).
         gaps: output, distances of the features [m], shape (k,).
     """
     n, rounding = 0, a.rounding + b.rounding
     if rounding == 0.0:
-        n = _find_vertices(a, b, towards, limit, slack, ON_B, features, gaps, n)
-        n = _find_vertices(b, a, scaled(towards, -1.0), limit, slack, ON_A, features, gaps, n)
+        n = _find_vertices(a, b, towards, limit, feature_margin, ON_B, features, gaps, n)
+        n = _find_vertices(
+            b, a, scaled(towards, -1.0), limit, feature_margin, ON_A, features, gaps, n
+        )
     of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
     for i in range(len(a.edges)):
         p, e = edge_of(a, i)
@@ -369,7 +372,10 @@ def find_features(
                 continue
             x, f = edge_of(b, j)
             s, t = crossing(p, e, x, f)
-            if max(-s, s - 1.0) * length(e) > slack or max(-t, t - 1.0) * length(f) > slack:
+            if (
+                max(-s, s - 1.0) * length(e) > feature_margin
+                or max(-t, t - 1.0) * length(f) > feature_margin
+            ):
                 continue
             if -gap > min(_depth_of_end(a, i, s, f), _depth_of_end(b, j, t, e)) + RESTING:
                 continue
@@ -394,7 +400,7 @@ def _find_vertices(
     b: Polytope,
     towards: Vector3,
     limit: float,
-    slack: float,
+    feature_margin: float,
     kind: int,
     features: Array,
     gaps: Array,
@@ -413,7 +419,7 @@ def _find_vertices(
         x, most, face = row_of(a.vertices, v), _FACING, -1
         for f in range(len(b.normals)):
             facing = dot(towards, b.normals[f])
-            if facing > most and is_over(b, f, x, slack):
+            if facing > most and is_over(b, f, x, feature_margin):
                 most, face = facing, f
         if face < 0:
             continue

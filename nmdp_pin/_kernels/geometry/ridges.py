@@ -14,7 +14,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     cross,
     dot,
     length,
@@ -23,7 +23,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import (
     CROSSED,
     ON_A,
@@ -50,7 +50,7 @@ def is_mesh(polytopes: Polytopes, p: int) -> bool:
 
 
 @jit
-def touched_polytope(candidates: Candidates, pair: int) -> Polytope:
+def touched_polytope(candidates: ContactPairs, pair: int) -> Polytope:
     """The second polytope of a pair; of meshes, whose corners and ridges have one table, all."""
     polytopes, mesh = candidates.polytopes, candidates.triangles
     second = polytopes.pairs[pair, 1]
@@ -66,7 +66,7 @@ def find_ridges(
     before: Polytope,
     a: Polytope,
     limit: float,
-    slack: float,
+    feature_margin: float,
     features: Array,
     gaps: Array,
 ) -> int:
@@ -80,7 +80,8 @@ def find_ridges(
         before: polytope at the start.
         a: polytope at the end.
         limit: largest distance of the features [m].
-        slack: distance from the borders of faces and the ends of edges up to which they touch [m].
+        feature_margin: distance from the borders of faces and the ends of edges up to which they
+            touch [m].
         features: output, kinds, features of a and of the mesh, shape (k, 3).
         gaps: output, distances of the features [m], shape (k,).
     """
@@ -98,11 +99,11 @@ def find_ridges(
                 counts = mesh.peaks[v] and mesh.fans[mesh.first[v]] == t
                 if counts and _is_in_box(row_of(mesh.vertices, v), low, high):
                     found = _add_peak(
-                        mesh, v, before, a, centre, limit, slack, features, gaps, found
+                        mesh, v, before, a, centre, limit, feature_margin, features, gaps, found
                     )
                 if r >= 0 and t < mesh.across[t, i]:
                     found = _add_ridge(
-                        mesh, r, before, a, centre, limit, slack, features, gaps, found
+                        mesh, r, before, a, centre, limit, feature_margin, features, gaps, found
                     )
         leaf, left = next_leaf(mesh, m, low, high, 0.0, stack, left)
     return found
@@ -152,7 +153,7 @@ def _add_peak(
     a: Polytope,
     centre: Vector3,
     limit: float,
-    slack: float,
+    feature_margin: float,
     features: Array,
     gaps: Array,
     found: int,
@@ -161,7 +162,7 @@ def _add_peak(
     x, none = row_of(mesh.vertices, v), (0.0, 0.0, 0.0)
     for f in range(len(a.normals) if a.rounding == 0.0 else 0):
         n, gap = row_of(a.normals, f), dot(a.normals[f], x) - a.levels[f]
-        if gap >= limit or dot(n, minus(centre, x)) >= 0.0 or not is_over(a, f, x, slack):
+        if gap >= limit or dot(n, minus(centre, x)) >= 0.0 or not is_over(a, f, x, feature_margin):
             continue
         u, start = _entry(dot(before.normals[f], x) - before.levels[f], gap)
         if start >= _way_over_faces(before, a, u, x, none) and _is_peak(mesh, v, scaled(n, -1.0)):
@@ -173,10 +174,10 @@ def _add_peak(
         s, n, gap = _foot(c, e, x, minus(centre, x))
         gap -= a.rounding
         c, e = edge_of(before, i)
-        u, start = _entry(dot(n, minus(ahead(c, s, e), x)) - a.rounding, gap)
+        u, start = _entry(dot(n, minus(axpy(c, s, e), x)) - a.rounding, gap)
         beyond = max(-s, s - 1.0) * length(e)
         shallow = start >= _way_over_faces(before, a, u, x, none) - SAME
-        if gap < limit and beyond <= slack and shallow and _is_peak(mesh, v, n):
+        if gap < limit and beyond <= feature_margin and shallow and _is_peak(mesh, v, n):
             found = _keep(ON_SIDE, i, v, gap, features, gaps, found)
     return found
 
@@ -188,7 +189,7 @@ def _foot(c: Vector3, e: Vector3, x: Vector3, up: Vector3) -> tuple[float, Vecto
     The direction is one of those along `up`, in which the distance is counted.
     """
     s = dot(minus(x, c), e) / dot(e, e)
-    off = minus(ahead(c, s, e), x)
+    off = minus(axpy(c, s, e), x)
     gap = math.copysign(max(length(off), 1e-12), dot(off, up))
     return s, scaled(off, 1.0 / gap), gap
 
@@ -201,7 +202,7 @@ def _add_ridge(
     a: Polytope,
     centre: Vector3,
     limit: float,
-    slack: float,
+    feature_margin: float,
     features: Array,
     gaps: Array,
     found: int,
@@ -217,11 +218,11 @@ def _add_ridge(
             continue
         s, t = crossing(p, e, x, f)
         q, g = edge_of(before, i)
-        u, start = _entry(dot(d, minus(ahead(q, s, g), x)) - a.rounding, gap)
-        p, e = ahead(p, u, minus(q, p)), ahead(e, u, minus(g, e))
+        u, start = _entry(dot(d, minus(axpy(q, s, g), x)) - a.rounding, gap)
+        p, e = axpy(p, u, minus(q, p)), axpy(e, u, minus(g, e))
         s, t = crossing(p, e, x, f)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
-        if beyond > (slack if u == 0.0 else SAME):
+        if beyond > (feature_margin if u == 0.0 else SAME):
             continue
         way_out = max(_way_over_ridge(before, a, u, b, r, x), _way_over_faces(before, a, u, x, f))
         if start >= way_out - SAME:
@@ -270,7 +271,7 @@ def _way_over_faces(before: Polytope, a: Polytope, u: float, x: Vector3, f: Vect
 
 @jit
 def side_at(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int
 ) -> tuple[Vector3, float, Vector3, Vector3, float]:
     """Axis e of the rounded side of contact i, s, vertex x, normal and distance to c + s e.
 
@@ -287,7 +288,7 @@ def side_at(
 
 @jit
 def side_rates(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of contact i, on a rounded side, by a motion, shapes (3, 6).
 
@@ -303,9 +304,9 @@ def side_rates(
         turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
         de = cross(turn, e)
         ds = (dot(off, de) - dot(dc, e)) / dot(e, e)
-        arm = ahead(scaled(e, ds), s, de)
-        dy = ahead(dc, 1.0, arm)
-        dn = scaled(ahead(dy, -dot(n, dy), n), 1.0 / gap)
+        arm = axpy(scaled(e, ds), s, de)
+        dy = axpy(dc, 1.0, arm)
+        dn = scaled(axpy(dy, -dot(n, dy), n), 1.0 / gap)
         for j in range(3):
             N[j, k] = dn[j]
             L[j, k] = arm[j] - radius * dn[j]

@@ -17,7 +17,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     cross,
     dot,
     length,
@@ -39,7 +39,7 @@ from nmdp_pin._kernels.geometry.circles import (
     normal_to_line,
     start_of,
 )
-from nmdp_pin._kernels.geometry.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.curves import curve_rates
 from nmdp_pin._kernels.geometry.polytopes import (
     ASIDE,
@@ -81,14 +81,14 @@ def _axis_of(rim: Polytope) -> Vector3:
 
 
 @jit
-def _least_cosine(candidates: Candidates, p: int) -> float:
+def _least_cosine(candidates: ContactPairs, p: int) -> float:
     """Least cosine between the axis and a direction in which rim p is the farthest part."""
     row = candidates.polytopes.rows[p]
     return -tip_sine(candidates.shapes, row) if candidates.kinds[row, 0] == CONE else 0.0
 
 
 @jit
-def least_height(candidates: Candidates, p: int, rim: Polytope, n: Vector3) -> float:
+def least_height(candidates: ContactPairs, p: int, rim: Polytope, n: Vector3) -> float:
     """The least n . x of the cylinder or cone of rim p [m]."""
     row = candidates.polytopes.rows[p]
     radius, tall = candidates.shapes[row, 12], 2.0 * candidates.shapes[row, 14]
@@ -102,13 +102,13 @@ def least_height(candidates: Candidates, p: int, rim: Polytope, n: Vector3) -> f
 
 @jit
 def find_crossings(
-    candidates: Candidates,
+    candidates: ContactPairs,
     pair: int,
     before: Polytope,
     a: Polytope,
     b: Polytope,
     limit: float,
-    slack: float,
+    feature_margin: float,
     features: Array,
     gaps: Array,
 ) -> int:
@@ -121,7 +121,7 @@ def find_crossings(
         a: rim at the end.
         b: polytope.
         limit: largest distance of a contact [m].
-        slack: distance from the ends of edges up to which they touch [m].
+        feature_margin: distance from the ends of edges up to which they touch [m].
         features: output, kinds, parts of the rim and edges of the polytope, shape (k, 3).
         gaps: output, distances of the features [m], shape (k,).
     """
@@ -146,7 +146,7 @@ def find_crossings(
                 arm, found = crossing_arm(axis, radius, y, f, part)[0], True
             normal, off = normal_to_line(axis, arm, f, part), minus(arm, y)
             gap, s = dot(normal, off), dot(off, f)
-            beside = max(-s, s - length(e)) > slack or -dot(normal, axis) < least
+            beside = max(-s, s - length(e)) > feature_margin or -dot(normal, axis) < least
             if not found or beside or not gap < limit or not in_cone(b, j, e, normal, TILT):
                 continue
             apart = least_height(candidates, p, before, normal) - dot(normal, x)
@@ -181,7 +181,7 @@ def _between(axis: Vector3, arm: Vector3, least: float, n: Vector3) -> bool:
 
 @jit
 def _find_rims(
-    candidates: Candidates,
+    candidates: ContactPairs,
     pair: int,
     a: Polytope,
     b: Polytope,
@@ -227,8 +227,8 @@ def _find_rims(
 
 
 @jit
-def hold_crossing(
-    candidates: Candidates, contacts: Contacts, i: int, M: Array, a: Polytope, b: Polytope
+def freeze_crossing(
+    candidates: ContactPairs, contacts: Contacts, i: int, M: Array, a: Polytope, b: Polytope
 ) -> None:
     """Write what is held of candidate i, of a rim a at a placement M that crosses an edge of b.
 
@@ -245,7 +245,7 @@ def hold_crossing(
         arm, far, _ = arms_between(axis, start, y, other, b.rounding)
         first = candidates.polytopes.pairs[candidates.pairs[i], 0]
         n = normal_of_circles(axis, arm, _least_cosine(candidates, first), other, far)
-        x = ahead(there, 1.0, far)
+        x = axpy(there, 1.0, far)
     else:
         x, e = edge_of(b, j)
         f, y = scaled(e, 1.0 / length(e)), minus(x, centre)
@@ -265,7 +265,7 @@ def hold_crossing(
 
 
 @jit
-def _first_vertex(candidates: Candidates, i: int) -> int:
+def _first_vertex(candidates: ContactPairs, i: int) -> int:
     """The vertex in the centre of the rim of candidate i."""
     first: int = candidates.polytopes.first[candidates.polytopes.pairs[candidates.pairs[i], 0], 0]
     return first
@@ -273,7 +273,7 @@ def _first_vertex(candidates: Candidates, i: int) -> int:
 
 @jit
 def rim_at(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int
 ) -> tuple[Vector3, Vector3, Vector3, Vector3, Vector3, Vector3, float, bool]:
     """Where the rim of contact i touches an edge or a rim; False: nowhere.
 
@@ -307,11 +307,11 @@ def rim_at(
         bend = scaled(arm, -1.0)
     tangent, n = cross(axis, arm), normal_to_line(axis, arm, f, part)
     if part != NEAREST:
-        across = ahead(tangent, -dot(tangent, f), f)
-        arm = ahead(arm, -dot(minus(arm, y), across) / max(dot(across, across), _ALONG), tangent)
+        across = axpy(tangent, -dot(tangent, f), f)
+        arm = axpy(arm, -dot(minus(arm, y), across) / max(dot(across, across), _ALONG), tangent)
     off = minus(arm, y)
     s = dot(off, f)
-    found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= contacts.slack[c, 0]
+    found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= contacts.feature_margin[c, 0]
     tilt = LEVEL if part == NEAREST else ASIDE  # of a flat end that lies on a face
     found = found and -dot(n, axis) >= least - _BESIDE and in_cone(b, edge, e, n, tilt)
     return arm, tangent, bend, f, none, n, dot(n, off), found
@@ -319,7 +319,7 @@ def rim_at(
 
 @jit
 def rim_rates(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of contact i, of a rim, by a motion of it, shapes (3, 6)."""
     arm, e, bend, f, other_bend, n, gap, _ = rim_at(candidates, contacts, at, i)

@@ -12,7 +12,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     dot,
     largest_difference,
     length,
@@ -21,13 +21,13 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import jit
-from nmdp_pin._kernels.geometry.contacts import REACH, Candidates, Contacts, Places
+from nmdp_pin._kernels.geometry.contacts import REACH, ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import CROSSED, ON_A, ON_B, ON_ROUND, RIM, row_of
 from nmdp_pin._kernels.geometry.primitives import BOX
 from nmdp_pin._kernels.geometry.ridges import is_mesh, touched_polytope
 from nmdp_pin._kernels.geometry.terrain import MESH, describe, seen_from, shape_distance
 from nmdp_pin._kernels.geometry.touched_surface import is_swept
-from nmdp_pin._kernels.geometry.triangles import SAME, describe_minimum, settle
+from nmdp_pin._kernels.geometry.triangles import SAME, descend_to_minimum, describe_minimum
 
 BESIDE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one
 _ACROSS = 0.7  # [-] cosine of the least angle between a wall and a floor
@@ -35,7 +35,7 @@ _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt bes
 
 
 @jit
-def leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None:
+def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Mark the contacts of a sphere whose point on the surface another shape covers."""
     n, i = contacts.n[0], 0
     least = -math.inf if candidates.distant else 0.0
@@ -45,26 +45,26 @@ def leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None:
             end += 1
         if end > i + 1:
             for k in range(i, end):
-                if at.depth[k] > least and not at.covered[k]:
-                    at.covered[k] = _is_covered(candidates, contacts, at, i, end, k) or (
+                if at.depth[k] > least and not at.on_internal_edge[k]:
+                    at.on_internal_edge[k] = _is_covered(candidates, contacts, at, i, end, k) or (
                         is_swept(candidates, contacts.index[k])
                         and candidates.kinds[candidates.rows[contacts.index[k]], 0] == BOX
                         and _is_inner(candidates, contacts, at, k)
                     )
             for k in range(i, end):
-                if at.covered[k]:
+                if at.on_internal_edge[k]:
                     at.depth[k] = -REACH
         elif (
             candidates.pairs[contacts.index[i]] >= 0
             and at.depth[i] > least
             and (_is_inner(candidates, contacts, at, i) or _is_at_seam(candidates, contacts, at, i))
         ):
-            at.depth[i], at.covered[i] = -REACH, True
+            at.depth[i], at.on_internal_edge[i] = -REACH, True
         i = end
 
 
 @jit
-def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> bool:
+def _is_inner(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int) -> bool:
     """Whether the point on the surface of contact i, of polytopes or a rim, is inside their body.
 
     There another shape of the body, or of the world, covers the surface, which does not go on above
@@ -78,7 +78,7 @@ def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) ->
     if own < 0 or candidates.kinds[own, 0] == MESH:
         return False
     n, foot = row_of(at.normal, i), _foot(at, i)
-    beside = ahead(foot, BESIDE, n)
+    beside = axpy(foot, BESIDE, n)
     for row in range(len(candidates.kinds)):
         other = candidates.owners[row] == contacts.bodies[i, 1] and row != own
         if not other or candidates.kinds[row, 0] == MESH:
@@ -86,7 +86,7 @@ def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) ->
         if shape_distance(candidates.kinds, candidates.shapes, row, beside) >= 0.0:
             continue
         up, rise = _way_out(candidates, row, beside, n)
-        above = ahead(foot, rise + _LEDGE, up)
+        above = axpy(foot, rise + _LEDGE, up)
         phi = shape_distance(candidates.kinds, candidates.shapes, own, above)
         if phi > (rise + _LEDGE) * dot(up, n) + 0.5 * _LEDGE:
             return True
@@ -94,7 +94,7 @@ def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) ->
 
 
 @jit
-def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> bool:
+def _is_at_seam(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int) -> bool:
     """Whether contact i is at an edge or a corner of polytope b where its body goes on beside it.
 
     What touches there touches the faces on both sides as well.
@@ -108,7 +108,7 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
         turned = np.empty(3)
         rotate_back(at.placements[i], at.normal[i], turned)
         n, foot = (-turned[0], -turned[1], -turned[2]), row_of(contacts.held, c)
-    below = ahead(foot, -_LEDGE, n)
+    below = axpy(foot, -_LEDGE, n)
     if is_mesh(polytopes, polytopes.pairs[candidates.pairs[c], 1]) and kind != CROSSED:
         for k in range(mesh.first[y], mesh.first[y + 1]):
             if _goes_on(candidates, c, n, below, row_of(mesh.normals, mesh.fans[k])):
@@ -126,14 +126,14 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
             if side >= 0 and _goes_on(candidates, c, n, below, row_of(b.normals, side)):
                 return True
             if own and side >= 0 and other >= 0:
-                under = ahead(foot, -_LEDGE, row_of(b.normals, other))
-                if _is_filled(candidates, c, ahead(under, _LEDGE, row_of(b.normals, side))):
+                under = axpy(foot, -_LEDGE, row_of(b.normals, other))
+                if _is_filled(candidates, c, axpy(under, _LEDGE, row_of(b.normals, side))):
                     return True
     return False
 
 
 @jit
-def _goes_on(candidates: Candidates, c: int, n: Vector3, below: Vector3, side: Vector3) -> bool:
+def _goes_on(candidates: ContactPairs, c: int, n: Vector3, below: Vector3, side: Vector3) -> bool:
     """Whether another shape lies beside a face of the second polytope of candidate c.
 
     Args:
@@ -144,12 +144,12 @@ def _goes_on(candidates: Candidates, c: int, n: Vector3, below: Vector3, side: V
         side: normal of the face, which is none where it is as that of the contact.
     """
     return abs(dot(side, n)) <= _ACROSS and _is_filled(
-        candidates, c, ahead(below, 2.0 * _LEDGE, side)
+        candidates, c, axpy(below, 2.0 * _LEDGE, side)
     )
 
 
 @jit
-def _is_filled(candidates: Candidates, c: int, p: Vector3) -> bool:
+def _is_filled(candidates: ContactPairs, c: int, p: Vector3) -> bool:
     """Whether a point is inside a shape beside the one that candidate c touches."""
     own = candidates.rows[c]
     for row in range(len(candidates.kinds)):
@@ -162,7 +162,7 @@ def _is_filled(candidates: Candidates, c: int, p: Vector3) -> bool:
 
 
 @jit
-def _way_out(candidates: Candidates, row: int, p: Vector3, n: Vector3) -> tuple[Vector3, float]:
+def _way_out(candidates: ContactPairs, row: int, p: Vector3, n: Vector3) -> tuple[Vector3, float]:
     """Direction and distance from a point inside a shape to its surface, across a direction n."""
     shapes, hessian = candidates.shapes, np.empty((3, 3))
     phi = shape_distance(candidates.kinds, shapes, row, p)
@@ -179,7 +179,7 @@ def _way_out(candidates: Candidates, row: int, p: Vector3, n: Vector3) -> tuple[
 
 
 @jit
-def _is_same_sphere(candidates: Candidates, c: int, d: int) -> bool:
+def _is_same_sphere(candidates: ContactPairs, c: int, d: int) -> bool:
     """Whether two candidates are of the same sphere, or of the same place on a rim."""
     if candidates.points[c] != candidates.points[d] or candidates.slots[c] != candidates.slots[d]:
         return False
@@ -191,7 +191,7 @@ def _is_same_sphere(candidates: Candidates, c: int, d: int) -> bool:
 
 @jit
 def _is_covered(
-    candidates: Candidates, contacts: Contacts, at: Places, begin: int, end: int, k: int
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, begin: int, end: int, k: int
 ) -> bool:
     """Whether a nearer shape covers the point of contact k on its surface."""
     c = contacts.index[k]
@@ -208,8 +208,8 @@ def _is_covered(
             nearer = abs(beside) < abs(phi) or (abs(beside) == abs(phi) and other < k)
             inner = beside < 0.0 or phi < 0.0
             if is_swept(candidates, c):  # several places may be inside, each where it is nearest
-                point = ahead(foot, phi, row_of(at.normal, k))
-                _, _, nearest = settle(candidates.triangles, contacts.faces[d], point)
+                point = axpy(foot, phi, row_of(at.normal, k))
+                _, _, nearest = descend_to_minimum(candidates.triangles, contacts.faces[d], point)
                 inner = False
                 if length(minus(point, nearest)) < abs(phi) - SAME:
                     return True
@@ -218,7 +218,7 @@ def _is_covered(
         elif not nearer:
             continue
         elif candidates.kinds[row, 0] == MESH:
-            _, _, there = settle(candidates.triangles, contacts.faces[d], foot)
+            _, _, there = descend_to_minimum(candidates.triangles, contacts.faces[d], foot)
             if largest_difference(foot, there) <= SAME:
                 return True
         else:
@@ -232,9 +232,9 @@ def _is_covered(
 
 @jit
 def _rises(
-    candidates: Candidates,
+    candidates: ContactPairs,
     contacts: Contacts,
-    at: Places,
+    at: ContactFrames,
     k: int,
     row: int,
     foot: Vector3,
@@ -256,10 +256,10 @@ def _rises(
     hessian, c = np.empty((3, 3)), contacts.index[k]
     up, _ = describe(candidates.kinds, candidates.shapes, row, foot, -inside, hessian)
     rise, own = inside + _LEDGE, candidates.rows[c]
-    above, phi = ahead(foot, rise, up), 0.0
+    above, phi = axpy(foot, rise, up), 0.0
     if candidates.kinds[own, 0] == MESH:
         mesh = candidates.triangles
-        face, feature, there = settle(mesh, contacts.faces[c], above)
+        face, feature, there = descend_to_minimum(mesh, contacts.faces[c], above)
         rounding = candidates.shapes[own, 16]
         phi = describe_minimum(mesh, face, feature, there, above, rounding, hessian)[0]
     else:
@@ -268,7 +268,7 @@ def _rises(
 
 
 @jit
-def _foot(at: Places, k: int) -> Vector3:
+def _foot(at: ContactFrames, k: int) -> Vector3:
     """The closest point of the surface of contact k [m]."""
-    point = ahead(row_of(at.centre, k), 1.0, row_of(at.arm, k))
-    return ahead(point, at.depth[k], row_of(at.normal, k))
+    point = axpy(row_of(at.centre, k), 1.0, row_of(at.arm, k))
+    return axpy(point, at.depth[k], row_of(at.normal, k))

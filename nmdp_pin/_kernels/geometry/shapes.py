@@ -11,7 +11,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     dot,
     largest_difference,
     length,
@@ -26,9 +26,9 @@ from nmdp_pin._kernels.geometry.contacts import (
     LOST,
     MINIMA,
     REACH,
-    Candidates,
+    ContactFrames,
+    ContactPairs,
     Contacts,
-    Places,
     reach_of,
 )
 from nmdp_pin._kernels.geometry.features import (
@@ -56,12 +56,12 @@ from nmdp_pin._kernels.geometry.seams import leave_seams
 from nmdp_pin._kernels.geometry.sides import is_solid, round_rates, side_at_edge
 from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.geometry.touched_surface import (
-    aim,
     distance_to,
     has_faces,
     is_swept,
     place_support_point,
     seen_faces,
+    support_point,
     support_rates,
     surface_at,
     surface_of,
@@ -69,9 +69,9 @@ from nmdp_pin._kernels.geometry.touched_surface import (
 from nmdp_pin._kernels.geometry.triangles import (
     SAME,
     closest_point,
+    descend_to_minimum,
     describe_minimum,
     local_minima,
-    settle,
 )
 
 _BESIDE = 0.1  # of the first semi-axis, between places that are one
@@ -81,7 +81,7 @@ MOST_SHARES = 64  # vertices of a face that may share its force
 
 @jit
 def select_shapes(
-    candidates: Candidates, contacts: Contacts, P: Array, twists: Array, h: float
+    candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float
 ) -> None:
     """Note which candidates with other shapes may touch in a time h; see `select_contacts`."""
     for block in range(len(candidates.blocks) - 1):
@@ -95,7 +95,7 @@ def select_shapes(
 
 @jit
 def _select_block(
-    candidates: Candidates,
+    candidates: ContactPairs,
     contacts: Contacts,
     begin: int,
     stop: int,
@@ -120,7 +120,7 @@ def _select_block(
         place(M, candidates.local[k], c)
         relative_velocity(P, twists, a, b, c, v, x)
         here = (c[0], c[1], c[2])
-        there = ahead(here, h, (v[0], v[1], v[2]))
+        there = axpy(here, h, (v[0], v[1], v[2]))
         if has_faces(candidates, row):
             contacts.faces[k] = seen_faces(candidates, k, here, M)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
@@ -148,7 +148,7 @@ def _select_block(
 
 @jit
 def _are_apart(
-    candidates: Candidates, block: int, P: Array, twists: Array, h: float, reach: float
+    candidates: ContactPairs, block: int, P: Array, twists: Array, h: float, reach: float
 ) -> bool:
     """Whether the ball of a block keeps away from its box by a distance for a time h."""
     k, M, c = candidates.blocks[block], np.empty((4, 3)), np.empty(3)
@@ -170,7 +170,7 @@ def _are_apart(
 
 @jit
 def _add_places(
-    candidates: Candidates, contacts: Contacts, k: int, M: Array, p: Vector3, reach: float
+    candidates: ContactPairs, contacts: Contacts, k: int, M: Array, p: Vector3, reach: float
 ) -> int:
     """Choose the points of discs and ellipsoids, and list those that are near; where they end.
 
@@ -186,7 +186,7 @@ def _add_places(
         reach: largest distance of a contact [m].
     """
     mesh, row, end = candidates.triangles, candidates.rows[k], k + 1
-    contacts.listed[k] = not aim(candidates, contacts, k, M, False) > reach
+    contacts.listed[k] = not support_point(candidates, contacts, k, M, False) > reach
     while end < len(candidates.rows) and _is_next_minimum(candidates, k, end):
         contacts.listed[end], contacts.faces[end] = False, -1
         contacts.held[end] = candidates.local[end]
@@ -199,7 +199,7 @@ def _add_places(
     for x in range(local_minima(mesh, m, p, reach + size, rounding, found)):
         i = k + 1 + x
         contacts.faces[i] = found[x]
-        gap = aim(candidates, contacts, i, M, True)
+        gap = support_point(candidates, contacts, i, M, True)
         place(M, contacts.held[i], c)
         least, _ = surface_at(candidates, contacts, i, (c[0], c[1], c[2]), False)
         near = gap <= reach and gap >= least - SAME
@@ -211,7 +211,7 @@ def _add_places(
 
 
 @jit
-def _is_next_minimum(candidates: Candidates, k: int, i: int) -> bool:
+def _is_next_minimum(candidates: ContactPairs, k: int, i: int) -> bool:
     """Whether candidate i is of the same place on the same disc or ellipsoid, and mesh, as k."""
     same: bool = candidates.kinds[candidates.rows[k], 0] == MESH
     same = same and candidates.rows[i] == candidates.rows[k] and candidates.slots[i] == 0
@@ -222,7 +222,7 @@ def _is_next_minimum(candidates: Candidates, k: int, i: int) -> bool:
 
 @jit
 def _add_minima(
-    candidates: Candidates, contacts: Contacts, k: int, p: Vector3, limit: float
+    candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3, limit: float
 ) -> bool:
     """List contacts with a mesh at the local minima of the distance that have none; False: none.
 
@@ -246,7 +246,7 @@ def _add_minima(
         for i in range(k, k + MINIMA):
             t, gap = contacts.faces[i], math.inf
             if t >= 0:
-                _, _, other = settle(mesh, t, p)
+                _, _, other = descend_to_minimum(mesh, t, p)
                 known |= largest_difference(other, foot) <= SAME
                 off = minus(p, other)
                 gap = dot(off, off)
@@ -259,7 +259,7 @@ def _add_minima(
 
 
 @jit
-def missed_shapes(candidates: Candidates, contacts: Contacts, P: Array) -> bool:
+def missed_shapes(candidates: ContactPairs, contacts: Contacts, P: Array) -> bool:
     """Note candidates with other shapes that touch at placements P; see `missed_contacts`."""
     missed, still = False, np.zeros((len(P), 6))
     for block in range(len(candidates.blocks) - 1):
@@ -271,7 +271,7 @@ def missed_shapes(candidates: Candidates, contacts: Contacts, P: Array) -> bool:
 
 @jit
 def _list_missed(
-    candidates: Candidates, contacts: Contacts, begin: int, stop: int, P: Array
+    candidates: ContactPairs, contacts: Contacts, begin: int, stop: int, P: Array
 ) -> bool:
     """Note candidates of a block that touch at placements P; see `missed_shapes`."""
     M, c, missed, end = np.empty((4, 3)), np.empty(3), False, begin
@@ -292,7 +292,7 @@ def _list_missed(
         if k < end or (contacts.listed[k] and not mesh):
             continue
         if rim:
-            if aim(candidates, contacts, k, M, False) < candidates.radii[k]:
+            if support_point(candidates, contacts, k, M, False) < candidates.radii[k]:
                 contacts.listed[k] = missed = True
             continue
         place(M, candidates.local[k], c)
@@ -306,7 +306,7 @@ def _list_missed(
 
 
 @jit
-def place_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
+def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Depths, normals and arms of the contacts with other shapes than planes, and what is covered.
 
     Placements and centres are known; see `place_contacts`.
@@ -339,16 +339,16 @@ def place_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None
 
 @jit
 def _place_on_mesh(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, p: Vector3
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, p: Vector3
 ) -> None:
     """Depth, normal and curvature of contact i, with a mesh, at its centre p."""
     c = contacts.index[i]
     row, face = candidates.rows[c], contacts.faces[c]
     if face < 0:
-        at.depth[i], at.covered[i] = -REACH, True
+        at.depth[i], at.on_internal_edge[i] = -REACH, True
         at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = 0.0, 0.0, 1.0
         return
-    face, feature, foot = settle(candidates.triangles, face, p)
+    face, feature, foot = descend_to_minimum(candidates.triangles, face, p)
     phi, normal, at.curved[i] = describe_minimum(
         candidates.triangles, face, feature, foot, p, candidates.shapes[row, 16], at.curvature[i]
     )
@@ -357,7 +357,7 @@ def _place_on_mesh(
 
 
 @jit
-def bend_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
+def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Curvatures of what touches other shapes, and derivatives N and L of its normals and arms."""
     for i in range(contacts.n[0]):
         c = contacts.index[i]
@@ -391,7 +391,7 @@ def bend_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
 
 
 @jit
-def _bend(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
+def _bend(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int) -> None:
     """Write the curvature at contact i of a closed form; that of a mesh, and of rims, is there."""
     c = contacts.index[i]
     row = candidates.rows[c]
@@ -408,8 +408,13 @@ def _bend(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> Non
 
 
 @jit
-def shares(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, points: Array, weights: Array
+def distribute_to_contact_points(
+    candidates: ContactPairs,
+    contacts: Contacts,
+    at: ContactFrames,
+    i: int,
+    points: Array,
+    weights: Array,
 ) -> int:
     """Contact points at which the force of contact i is reported, and their shares; their number.
 
@@ -435,7 +440,7 @@ def shares(
             if candidates.carriers[p] == candidates.bodies[c, 1] and n < MOST_SHARES:
                 corners[n], points[n] = candidates.places[p], p
                 n += 1
-        _share(corners[:n], ahead(row_of(at.centre, i), 1.0, row_of(at.arm, i)), weights)
+        _share(corners[:n], axpy(row_of(at.centre, i), 1.0, row_of(at.arm, i)), weights)
         return n
     if pair < 0 or contacts.features[c, 0] == RIM:
         return 1
@@ -473,7 +478,7 @@ def _face_shares(
     points: Array,
     weights: Array,
 ) -> int:
-    """Shares of the vertices of a face in the force on it at p; see `shares`."""
+    """Shares of the vertices of a face in a force at p; `distribute_to_contact_points`."""
     corners, n = np.empty((MOST_SHARES, 3)), 0
     for v in range(len(a.vertices)):
         of_face = False
@@ -514,12 +519,14 @@ def _share(corners: Array, p: Vector3, weights: Array) -> None:
 
 
 @jit
-def share_depths(candidates: Candidates, contacts: Contacts, at: Places, depths: Array) -> None:
+def share_depths(
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, depths: Array
+) -> None:
     """Raise the penetrations of the contact points to those of their contacts, shape (p,)."""
     points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)
     for i in range(contacts.n[0]):
         if at.depth[i] > 0.0:
-            n, most = shares(candidates, contacts, at, i, points, weights), 0
+            n, most = distribute_to_contact_points(candidates, contacts, at, i, points, weights), 0
             for x in range(1, n):
                 if abs(weights[x]) > abs(weights[most]):
                     most = x
@@ -528,13 +535,17 @@ def share_depths(candidates: Candidates, contacts: Contacts, at: Places, depths:
 
 @jit
 def share_wrenches(
-    candidates: Candidates, contacts: Contacts, at: Places, wrenches: Array, of_points: Array
+    candidates: ContactPairs,
+    contacts: Contacts,
+    at: ContactFrames,
+    wrenches: Array,
+    of_points: Array,
 ) -> None:
     """Add the wrenches of all contacts to those of the points that share them."""
     points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)
     for i in range(contacts.n[0]):
         if not wrenches[i].any():
             continue
-        for x in range(shares(candidates, contacts, at, i, points, weights)):
+        for x in range(distribute_to_contact_points(candidates, contacts, at, i, points, weights)):
             for j in range(6):
                 of_points[points[x], j] += weights[x] * wrenches[i, j]

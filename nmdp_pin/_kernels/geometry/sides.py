@@ -12,7 +12,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     cross,
     dot,
     length,
@@ -23,7 +23,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import zero_matrix
-from nmdp_pin._kernels.geometry.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import (
     ASIDE,
     BORDER,
@@ -55,7 +55,7 @@ def is_solid(polytopes: Polytopes, p: int) -> bool:
 
 @jit
 def _nearest_on(
-    candidates: Candidates, row: int, p: Vector3, e: Vector3, own: Array, H: Array
+    candidates: ContactPairs, row: int, p: Vector3, e: Vector3, own: Array, H: Array
 ) -> tuple[float, float, Vector3, bool]:
     """Where the distance to a solid is least on p + s e: s, distance [m], normal; False: nowhere.
 
@@ -72,7 +72,7 @@ def _nearest_on(
     low, high, s, size = 0.0, 1.0, 0.5, length(e)
     phi, n, bends, slope, bent = 0.0, e, False, 0.0, 0.0
     for _ in range(_TURNS):
-        x = ahead(p, s, e)
+        x = axpy(p, s, e)
         phi = shape_distance(candidates.kinds, candidates.shapes, row, x)
         n, bends = describe(candidates.kinds, candidates.shapes, row, x, phi, own)
         slope, bent = dot(n, e), 0.0
@@ -106,19 +106,19 @@ def _line_of_cone(
     """
     axis, tall = _axis_of(shapes, row), 2.0 * shapes[row, 14]
     slant, size = math.hypot(shapes[row, 12], tall), length(e)
-    k, tip = tip_sine(shapes, row), ahead(row_of(shapes, row), 0.5 * tall, axis)
+    k, tip = tip_sine(shapes, row), axpy(row_of(shapes, row), 0.5 * tall, axis)
     f = scaled(e, 1.0 / size)
-    b = ahead(axis, -dot(axis, f), f)
+    b = axpy(axis, -dot(axis, f), f)
     square = dot(b, b)
     if square <= k * k:
         return 0.0, 0.0, f, False
     n = scaled(cross(f, b), turn * math.sqrt((1.0 - k * k / square) / square))
-    n = ahead(n, k / square, b)
+    n = axpy(n, k / square, b)
     m = cross(axis, n)
     if abs(dot(m, f)) <= PARALLEL * length(m):
         return 0.0, 0.0, n, False
     s = dot(m, minus(tip, p)) / dot(m, e)
-    off = minus(ahead(p, s, e), tip)
+    off = minus(axpy(p, s, e), tip)
     down = (k * dot(off, n) - dot(off, axis)) / math.sqrt(1.0 - k * k)
     inside = 0.0 <= down <= slant and max(-s, s - 1.0) * size <= BORDER
     return s, dot(off, n), n, inside
@@ -128,7 +128,7 @@ def _line_of_cone(
 def _least_of_cone(shapes: Array, row: int, n: Vector3) -> float:
     """The least n . x of a cone [m]."""
     axis, half = _axis_of(shapes, row), shapes[row, 14]
-    tip, base = ahead(row_of(shapes, row), half, axis), ahead(row_of(shapes, row), -half, axis)
+    tip, base = axpy(row_of(shapes, row), half, axis), axpy(row_of(shapes, row), -half, axis)
     along = dot(n, axis)
     return min(
         dot(n, tip), dot(n, base) - shapes[row, 12] * math.sqrt(max(1.0 - along * along, 0.0))
@@ -143,7 +143,7 @@ def _axis_of(shapes: Array, row: int) -> Vector3:
 
 @jit
 def _touch(
-    candidates: Candidates,
+    candidates: ContactPairs,
     row: int,
     a: Polytope,
     j: int,
@@ -179,7 +179,7 @@ def _touch(
 
 @jit
 def _touch_at_rest(
-    candidates: Candidates, row: int, a: Polytope, j: int, H: Array
+    candidates: ContactPairs, row: int, a: Polytope, j: int, H: Array
 ) -> tuple[float, float, Vector3, bool]:
     """Where edge j of a touches a solid, in the frame of which a is; see `_touch`."""
     still, (p, e) = zero_matrix(4, 3), edge_of(a, j)
@@ -189,7 +189,7 @@ def _touch_at_rest(
 
 @jit
 def find_sides(
-    candidates: Candidates,
+    candidates: ContactPairs,
     pair: int,
     a: Polytope,
     limit: float,
@@ -208,7 +208,7 @@ def find_sides(
     for j in range(len(a.edges)):
         p, e = edge_of(a, j)
         reach = size + a.rounding + 0.5 * length(e) + limit
-        if length(minus(ahead(p, 0.5, e), centre)) > reach or n == len(gaps):
+        if length(minus(axpy(p, 0.5, e), centre)) > reach or n == len(gaps):
             continue
         _, phi, _, found = _touch_at_rest(candidates, row, a, j, H)
         gap = phi - a.rounding
@@ -219,7 +219,7 @@ def find_sides(
 
 
 @jit
-def hold_side(candidates: Candidates, contacts: Contacts, i: int, a: Polytope) -> None:
+def freeze_side(candidates: ContactPairs, contacts: Contacts, i: int, a: Polytope) -> None:
     """Write what is held of candidate i, of an edge of a on a solid, in the frame of the latter.
 
     It is the beginning of the edge; without contacts that move it is the point that touches, and
@@ -231,15 +231,15 @@ def hold_side(candidates: Candidates, contacts: Contacts, i: int, a: Polytope) -
     H = np.empty((1, 3, 3))
     s, phi, n, _ = _touch_at_rest(candidates, row, a, edge, H)
     start, along = edge_of(one, edge)
-    held = start if candidates.rolling else ahead(start, s, along)
+    held = start if candidates.rolling else axpy(start, s, along)
     for j in range(3):
         contacts.held[i, j], contacts.planes[i, j] = held[j], n[j]
-    contacts.planes[i, 3] = dot(n, ahead(p, s, e)) - phi
+    contacts.planes[i, 3] = dot(n, axpy(p, s, e)) - phi
 
 
 @jit
 def side_at_edge(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, H: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, H: Array
 ) -> tuple[Vector3, float, Vector3, float, bool]:
     """Edge e of contact i, s where it touches, normal and distance [m]; False: it does not.
 
@@ -257,7 +257,7 @@ def side_at_edge(
 
 @jit
 def round_rates(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of contact i, of an edge on a solid, by a motion: (3, 6).
 
@@ -273,20 +273,20 @@ def round_rates(
     first, second = polytopes.pairs[pair[contacts.index[i]]]
     radius, row, shapes = polytopes.rounding[first], polytopes.rows[second], candidates.shapes
     inside, axis = candidates.kinds[row, 0] == CONE and phi < 0.0, _axis_of(shapes, row)
-    tip, m = ahead(row_of(shapes, row), shapes[row, 14], axis), cross(axis, n)
-    off = minus(ahead(row_of(at.centre, i), s, e), tip)
+    tip, m = axpy(row_of(shapes, row), shapes[row, 14], axis), cross(axis, n)
+    off = minus(axpy(row_of(at.centre, i), s, e), tip)
     for k in range(6):
         dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
         de = cross(turn, e)
-        dy = ahead(dc, s, de)
+        dy = axpy(dc, s, de)
         if inside:
             dn = scaled(m, -dot(n, de) / dot(m, e))
             ds = -(dot(m, dy) + dot(cross(axis, dn), off)) / dot(m, e)
         else:
             bent = times(H[0], e)
             ds = -(dot(n, de) + dot(bent, dy)) / dot(bent, e)
-            dn = times(H[0], ahead(dy, ds, e))
+            dn = times(H[0], axpy(dy, ds, e))
         for j in range(3):
             N[j, k] = dn[j]
             L[j, k] = s * de[j] + ds * e[j] - radius * dn[j]

@@ -27,9 +27,9 @@ from nmdp_pin._kernels.geometry.primitives import (
 from nmdp_pin._kernels.geometry.triangles import (
     Triangles,
     box_gap,
+    descend_to_minimum,
     describe_minimum,
     nearest_face,
-    settle,
 )
 
 PLANE, MESH = 0, 7  # the kinds beside those of `primitives`
@@ -105,7 +105,7 @@ def _mesh_surface(
     triangles: Triangles, m: int, p: Vector3, rounding: float, hessian: Array
 ) -> tuple[float, Vector3, bool]:
     """Signed distance to a mesh, its gradient, and whether there is a Hessian."""
-    t, feature, foot = settle(triangles, nearest_face(triangles, m, p), p)
+    t, feature, foot = descend_to_minimum(triangles, nearest_face(triangles, m, p), p)
     return describe_minimum(triangles, t, feature, foot, p, rounding, hessian)
 
 

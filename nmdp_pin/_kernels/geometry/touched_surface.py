@@ -18,7 +18,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     cross,
     dot,
     length,
@@ -29,7 +29,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import REACH, Candidates, Contacts, Places
+from nmdp_pin._kernels.geometry.contacts import REACH, ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import BORDER, RESTING, moved, polytope, row_of
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER, revolved_hessian
 from nmdp_pin._kernels.geometry.rims import is_rim, least_height
@@ -40,7 +40,12 @@ from nmdp_pin._kernels.geometry.terrain import (
     shape_distance,
     turn_tensor,
 )
-from nmdp_pin._kernels.geometry.triangles import SAME, describe_minimum, nearest_face, settle
+from nmdp_pin._kernels.geometry.triangles import (
+    SAME,
+    descend_to_minimum,
+    describe_minimum,
+    nearest_face,
+)
 
 # Bits of `faces`, shifted by the axis: of a face that it is before, of one in the direction of its
 # axis, and of one that its rim or tip cannot touch.
@@ -60,7 +65,7 @@ _TURNS = 20  # largest number of Newton steps to a support point, or halves of t
 
 @jit
 def surface_at(
-    candidates: Candidates, contacts: Contacts, k: int, p: Vector3, minimum: bool
+    candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3, minimum: bool
 ) -> tuple[float, Vector3]:
     """Signed distance of a point to the shape of a candidate [m], and its gradient.
 
@@ -71,7 +76,7 @@ def surface_at(
     if candidates.kinds[row, 0] == MESH:
         mesh = candidates.triangles
         face = contacts.faces[k] if minimum else nearest_face(mesh, candidates.kinds[row, 2], p)
-        face, feature, foot = settle(mesh, face, p)
+        face, feature, foot = descend_to_minimum(mesh, face, p)
         contacts.faces[k] = face
         rounding = candidates.shapes[row, 16]
         phi, normal, _ = describe_minimum(mesh, face, feature, foot, p, rounding, hessian)
@@ -81,14 +86,14 @@ def surface_at(
 
 
 @jit
-def has_faces(candidates: Candidates, row: int) -> bool:
+def has_faces(candidates: ContactPairs, row: int) -> bool:
     """Whether a shape is a box, a cylinder or a cone."""
     pointed: bool = candidates.pointed[row] and candidates.kinds[row, 0] != MESH
     return pointed
 
 
 @jit
-def _face(candidates: Candidates, row: int, j: int, p: Vector3) -> tuple[Vector3, float]:
+def _face(candidates: ContactPairs, row: int, j: int, p: Vector3) -> tuple[Vector3, float]:
     """Normal of the face of a shape along its axis j on the side of a point; height over it [m].
 
     The first face of a cylinder or cone is its side, the third an end; there is no second one.
@@ -101,12 +106,12 @@ def _face(candidates: Candidates, row: int, j: int, p: Vector3) -> tuple[Vector3
     if j == 1:
         return axis, -math.inf
     rho, up, height = math.hypot(local[0], local[1]), _axis_of(shapes, row, 2), shapes[row, 14]
-    out = scaled(ahead(minus(p, row_of(shapes, row)), -local[2], up), 1.0 / max(rho, SAME))
+    out = scaled(axpy(minus(p, row_of(shapes, row)), -local[2], up), 1.0 / max(rho, SAME))
     if kind == CYLINDER:
         return out, rho - shapes[row, 12]
     slant = math.hypot(shapes[row, 12], 2.0 * height)
     across, along = 2.0 * height / slant, shapes[row, 12] / slant
-    return ahead(scaled(out, across), along, up), across * rho + along * (local[2] - height)
+    return axpy(scaled(out, across), along, up), across * rho + along * (local[2] - height)
 
 
 @jit
@@ -116,7 +121,7 @@ def _axis_of(shapes: Array, row: int, j: int) -> Vector3:
 
 
 @jit
-def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
+def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array) -> int:
     """Faces of a shape before which candidate k is, or the one that is the nearest way out.
 
     With them are the signs of the axes, and those along which faces are that its rim or tip cannot
@@ -167,7 +172,7 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
 
 @jit
 def _way_out(
-    candidates: Candidates, k: int, p: Vector3, M: Array, axis: int, up: bool
+    candidates: ContactPairs, k: int, p: Vector3, M: Array, axis: int, up: bool
 ) -> tuple[int, bool, float, float]:
     """The face of a cylinder or cone from which a piece comes, and whether it is the upper end.
 
@@ -201,7 +206,7 @@ def _way_out(
 
 @jit
 def _below(
-    candidates: Candidates, row: int, p: Vector3, E: Array, out: Vector3, most: float
+    candidates: ContactPairs, row: int, p: Vector3, E: Array, out: Vector3, most: float
 ) -> int:
     """Axis of the face of a box against which a disc lies, across an edge of it; -1: none.
 
@@ -229,7 +234,7 @@ def _below(
 
 @jit
 def _felt(
-    candidates: Candidates, contacts: Contacts, k: int, p: Vector3
+    candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3
 ) -> tuple[Vector3, int, float]:
     """What candidate k feels of a shape at a point: the point, or the axis and height of a face.
 
@@ -250,11 +255,11 @@ def _felt(
             sign = 1.0 if faces & (_AHEAD << j) else -1.0
             beyond = abs(local[j]) - shapes[row, 12 + j]
             if faces & (_CLOSED << j) and beyond <= 2.0 * BORDER:
-                p, beyond = ahead(p, back, along), -shapes[row, 12 + j]
+                p, beyond = axpy(p, back, along), -shapes[row, 12 + j]
             if faces & (_BEFORE << j):
                 beyond = sign * local[j] - shapes[row, 12 + j]
                 if sign * local[j] < 0.0:
-                    p = ahead(p, back, along)
+                    p = axpy(p, back, along)
         if faces & (_BEFORE << j) and beyond > most:
             most, axis = beyond, j
         inside = inside and beyond <= 0.0
@@ -262,7 +267,7 @@ def _felt(
 
 
 @jit
-def distance_to(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) -> float:
+def distance_to(candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3) -> float:
     """Signed distance of a point to the shape of candidate k, without meshes [m]."""
     row = candidates.rows[k]
     if has_faces(candidates, row) and contacts.faces[k] >= 0:
@@ -274,7 +279,7 @@ def distance_to(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) 
 
 @jit
 def surface_of(
-    candidates: Candidates, contacts: Contacts, k: int, p: Vector3, hessian: Array
+    candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3, hessian: Array
 ) -> tuple[float, Vector3, bool]:
     """Signed distance [m] and normal of the shape of candidate k at a point, and whether it bends.
 
@@ -286,7 +291,7 @@ def surface_of(
         p, axis, depth = _felt(candidates, contacts, k, p)
         if axis == 0 and candidates.kinds[row, 0] != BOX:
             normal, _ = _face(candidates, row, 0, x)
-            own = seen_from(shapes, row, ahead(row_of(shapes, row), 1.0, normal))
+            own = seen_from(shapes, row, axpy(row_of(shapes, row), 1.0, normal))
             revolved_hessian(seen_from(shapes, row, x), own, math.inf, hessian)
             return depth, normal, True
         if axis >= 0:
@@ -298,21 +303,21 @@ def surface_of(
 
 
 @jit
-def is_swept(candidates: Candidates, k: int) -> bool:
+def is_swept(candidates: ContactPairs, k: int) -> bool:
     """Whether the sphere of a candidate is swept over a disc or an ellipsoid."""
     e = candidates.semi_axes[k, 0]
     return e[0] != 0.0 or e[1] != 0.0 or e[2] != 0.0
 
 
 @jit
-def _is_disc(candidates: Candidates, k: int) -> bool:
+def _is_disc(candidates: ContactPairs, k: int) -> bool:
     """Whether a candidate has two semi-axes only."""
     e = candidates.semi_axes[k, 2]
     return e[0] == 0.0 and e[1] == 0.0 and e[2] == 0.0
 
 
 @jit
-def _turned_axes(candidates: Candidates, k: int, M: Array) -> Array:
+def _turned_axes(candidates: ContactPairs, k: int, M: Array) -> Array:
     """Semi-axes of a candidate at a placement of its body, shape (3, 3)."""
     E = np.empty((3, 3))
     for j in range(3):
@@ -329,12 +334,14 @@ def _slopes(E: Array, n: Vector3) -> Vector3:
 @jit
 def _arm(E: Array, u: Vector3) -> Vector3:
     """The vector sum_j u_j e_j."""
-    along = ahead(scaled(row_of(E, 0), u[0]), u[1], row_of(E, 1))
-    return ahead(along, u[2], row_of(E, 2))
+    along = axpy(scaled(row_of(E, 0), u[0]), u[1], row_of(E, 1))
+    return axpy(along, u[2], row_of(E, 2))
 
 
 @jit
-def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array, minimum: bool) -> float:
+def support_point(
+    candidates: ContactPairs, contacts: Contacts, k: int, M: Array, minimum: bool
+) -> float:
     """Choose the point of a disc or ellipsoid for candidate k at a placement; its distance [m].
 
     With `minimum` it is that of the local minimum of the distance to a mesh; see `surface_at`.
@@ -353,11 +360,11 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array, minimum: b
             break
         v = scaled(g, -1.0 / slope)
         if least < math.inf:
-            v = ahead(scaled(u, 1.0 - share), share, v)
+            v = axpy(scaled(u, 1.0 - share), share, v)
             if length(minus(v, u)) <= _NEAR or length(v) <= _NEAR:
                 break
             v = scaled(v, 1.0 / length(v))
-        phi, normal = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)), minimum)
+        phi, normal = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, v)), minimum)
         if phi < least:
             u, n, least, share = v, normal, phi, min(2.0 * share, 1.0)
         else:
@@ -374,12 +381,12 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array, minimum: b
         contacts.held[k, j] += candidates.local[k, j]
     nearest = candidates.slots[k] == 0 and slope > _STANDING * size
     contacts.rolls[k] = candidates.rolling and (nearest or not disc)
-    return surface_at(candidates, contacts, k, ahead(middle, 1.0, arm), minimum)[0]
+    return surface_at(candidates, contacts, k, axpy(middle, 1.0, arm), minimum)[0]
 
 
 @jit
 def _before_a_face(
-    candidates: Candidates,
+    candidates: ContactPairs,
     contacts: Contacts,
     k: int,
     E: Array,
@@ -393,19 +400,21 @@ def _before_a_face(
     would go to another one.
     """
     row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
-    least, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)), False)
+    least, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, u)), False)
     for j in range(0 if candidates.kinds[row, 0] == BOX else 2, 3):
         g = _slopes(E, _axis_of(shapes, row, j))
         if faces & (_BEFORE << j) and length(g) > SAME * length(row_of(E, 0)):
             v = scaled(g, (-1.0 if faces & (_AHEAD << j) else 1.0) / length(g))
-            phi, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)), False)
+            phi, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, v)), False)
             if phi < least:
                 least, u, slope = phi, v, length(g)
     return u, slope
 
 
 @jit
-def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
+def place_support_point(
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int
+) -> None:
     """Contact i at its support point, found by Newton's method from the point that is held."""
     c, M, centre = contacts.index[i], at.placements[i], at.centre[i]
     row, own, E = candidates.rows[c], np.empty((3, 3)), _turned_axes(candidates, c, M)
@@ -419,9 +428,9 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
         u, _ = _before_a_face(candidates, contacts, c, E, middle, u, 0.0)
     phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
     for turn in range(_TURNS):
-        x = ahead(middle, 1.0, _arm(E, u))
+        x = axpy(middle, 1.0, _arm(E, u))
         if candidates.kinds[row, 0] == MESH:
-            face, feature, foot = settle(candidates.triangles, contacts.faces[c], x)
+            face, feature, foot = descend_to_minimum(candidates.triangles, contacts.faces[c], x)
             phi, n, bends = describe_minimum(
                 candidates.triangles, face, feature, foot, x, candidates.shapes[row, 16], H
             )
@@ -431,25 +440,25 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
                 turn_tensor(candidates.shapes, row, own, at.curvature, i)
         if phi > before + _AIMED * size and turn < _TURNS - 1:  # too far: back half the way
             step = scaled(step, 0.5)
-            u = ahead(start, -1.0, step)
+            u = axpy(start, -1.0, step)
             u = scaled(u, 1.0 / length(u))
             continue
         g = _slopes(E, n)
-        tangent = ahead(g, -dot(g, u), u)
+        tangent = axpy(g, -dot(g, u), u)
         if length(tangent) <= _AIMED * size or turn == _TURNS - 1:
             break
-        before, start, step = phi, u, ahead(u, 1.0 / length(g), g)
+        before, start, step = phi, u, axpy(u, 1.0 / length(g), g)
         if bends:
             step = _turned(E, H, u, g, tangent)
             before = phi
-        u = ahead(u, -1.0, step)
+        u = axpy(u, -1.0, step)
         u = scaled(u, 1.0 / length(u))
     r, arm = candidates.radii[c], _arm(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
     if candidates.pointed[row]:  # not at an edge, a rim or a tip, which touch by themselves
         g = _slopes(E, n)
-        if length(ahead(g, -dot(g, u), u)) > _LOOSE * size:
-            at.depth[i], at.covered[i] = -REACH, True
+        if length(axpy(g, -dot(g, u), u)) > _LOOSE * size:
+            at.depth[i], at.on_internal_edge[i] = -REACH, True
     for j in range(3):
         at.normal[i, j] = n[j]
         at.arm[i, j] = arm[j] - r * n[j]
@@ -461,17 +470,17 @@ def _turned(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> Vector3:
     K, HE = np.empty((3, 3)), np.empty((3, 3))
     for k in range(3):
         e = times(H, row_of(E, k))
-        e = ahead(e, -u[k], times(H, _arm(E, u)))  # H e_k, without its part along u
+        e = axpy(e, -u[k], times(H, _arm(E, u)))  # H e_k, without its part along u
         HE[k, 0], HE[k, 1], HE[k, 2] = e
     for j in range(3):
-        e = ahead(row_of(E, j), -u[j], _arm(E, u))
+        e = axpy(row_of(E, j), -u[j], _arm(E, u))
         for k in range(3):
             K[j, k] = dot(e, HE[k])
         K[j, j] += abs(dot(g, u)) + _AIMED * length(row_of(E, 0))
     x, y, z = row_of(K, 0), row_of(K, 1), row_of(K, 2)
     yz = cross(y, z)
-    total = ahead(scaled(yz, b[0]), b[1], cross(z, x))
-    return scaled(ahead(total, b[2], cross(x, y)), 1.0 / dot(x, yz))
+    total = axpy(scaled(yz, b[0]), b[1], cross(z, x))
+    return scaled(axpy(total, b[2], cross(x, y)), 1.0 / dot(x, yz))
 
 
 @jit
@@ -482,7 +491,7 @@ def times(A: Array, x: Vector3) -> Vector3:
 
 @jit
 def support_rates(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of a contact at a support point by a motion, shapes (3, 6).
 
@@ -493,20 +502,20 @@ def support_rates(
     c, bends = contacts.index[i], at.curved[i]
     r, E, none = candidates.radii[c], _turned_axes(candidates, c, at.placements[i]), (0.0, 0.0, 0.0)
     n = row_of(at.normal, i)
-    arm, g = ahead(row_of(at.arm, i), r, n), _slopes(E, n)
+    arm, g = axpy(row_of(at.arm, i), r, n), _slopes(E, n)
     u = scaled(g, -1.0 / length(g))
     for k in range(6):
         dx = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
         swing = cross(turn, arm)
-        y, change = ahead(dx, 1.0, swing), cross(n, turn)
+        y, change = axpy(dx, 1.0, swing), cross(n, turn)
         if bends:
-            change = ahead(change, 1.0, times(at.curvature[i], y))
+            change = axpy(change, 1.0, times(at.curvature[i], y))
         dg = _slopes(E, change)
-        dg = ahead(dg, -dot(dg, u), u)
+        dg = axpy(dg, -dot(dg, u), u)
         du = _turned(E, at.curvature[i], u, g, dg) if bends else scaled(dg, 1.0 / length(g))
         slide = scaled(_arm(E, du), -1.0)
-        dn = times(at.curvature[i], ahead(y, 1.0, slide)) if bends else none
+        dn = times(at.curvature[i], axpy(y, 1.0, slide)) if bends else none
         for j in range(3):
             N[j, k] = dn[j]
             L[j, k] = swing[j] + slide[j] - r * dn[j]

@@ -13,7 +13,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
-    ahead,
+    axpy,
     dot,
     largest_difference,
     length,
@@ -86,7 +86,7 @@ def closest_point(mesh: Triangles, t: int, p: Vector3) -> tuple[float, int, Vect
     a, n = _corner(mesh, t, 0), _normal(mesh, t)
     b, c = _corner(mesh, t, 1), _corner(mesh, t, 2)
     above = dot(minus(p, a), n)
-    foot = ahead(p, -above, n)
+    foot = axpy(p, -above, n)
     if _left(a, b, n, foot) and _left(b, c, n, foot) and _left(c, a, n, foot):
         return above * above, FACE, foot
     least, feature = math.inf, FACE
@@ -94,7 +94,7 @@ def closest_point(mesh: Triangles, t: int, p: Vector3) -> tuple[float, int, Vect
         start, end = (a, b) if k == 0 else ((b, c) if k == 1 else (c, a))
         edge = minus(end, start)
         s = min(max(dot(minus(p, start), edge) / dot(edge, edge), 0.0), 1.0)
-        on_edge = end if s == 1.0 else ahead(start, s, edge)
+        on_edge = end if s == 1.0 else axpy(start, s, edge)
         gap = minus(p, on_edge)
         squared = dot(gap, gap)
         if squared < least:
@@ -128,7 +128,7 @@ def _beside(mesh: Triangles, t: int, feature: int, k: int) -> int:
 
 
 @jit
-def settle(mesh: Triangles, t: int, p: Vector3) -> tuple[int, int, Vector3]:
+def descend_to_minimum(mesh: Triangles, t: int, p: Vector3) -> tuple[int, int, Vector3]:
     """The local minimum of the distance that is reached from a face.
 
     Args:
@@ -319,7 +319,7 @@ def local_minima(
     if not box_gap(mesh, mesh.trees[m, 0] + 1, p, p) <= limit * limit:
         return 0
     hessian, most = np.empty((3, 3)), len(found)
-    t, feature, foot = settle(mesh, nearest_face(mesh, m, p), p)
+    t, feature, foot = descend_to_minimum(mesh, nearest_face(mesh, m, p), p)
     phi = describe_minimum(mesh, t, feature, foot, p, rounding, hessian)[0]
     if phi > limit:
         return 0

@@ -57,7 +57,7 @@ class AffineVI(NamedTuple):
         motion: motions at x0, shape (blocks, r).
         dofs: those that each block feels, shape (blocks, k).
         felt: their numbers, shape (blocks,).
-        J_force: as of `Linear`, for those dofs, shape (blocks, r, k).
+        J_force: as of `StageJacobians`, for those dofs, shape (blocks, r, k).
         J_motion: likewise.
         lift: derivatives of the motions by the sums of their own blocks, shape (blocks, r).
         A: shape (nv, nv).

@@ -16,7 +16,7 @@ from nmdp_pin._kernels.algebra.linear import clear_vector
 from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix
-from nmdp_pin._kernels.step.stage import Point, Stage, System, count_rows
+from nmdp_pin._kernels.step.stage import Stage, StageIterate, System, count_rows
 from nmdp_pin._kernels.tree.joints import Joints, stop
 from nmdp_pin._kernels.tree.tree import placement_rate
 
@@ -47,7 +47,7 @@ class Ends(NamedTuple):
 
 
 @jit
-def ends_of(system: System, stage: Stage, at: Point, rate: float) -> Ends:
+def ends_of(system: System, stage: Stage, at: StageIterate, rate: float) -> Ends:
     """Loads and velocities at a point that ends a stage of length 1 / rate.
 
     Under the principle a sliding contact may rise by mu |u_t| under load.
@@ -86,7 +86,7 @@ def ends_of(system: System, stage: Stage, at: Point, rate: float) -> Ends:
 
 
 @jit
-def elastic_energy(system: System, stage: Stage, at: Point) -> float:
+def elastic_energy(system: System, stage: Stage, at: StageIterate) -> float:
     """Energy that recovering contacts and stops can give back, k d^(p+1) / (p + 1) each [J]."""
     n, joints, total = stage.contacts.n[0], system.joints, 0.0
     if system.recovery == 0.0:
@@ -103,12 +103,12 @@ def elastic_energy(system: System, stage: Stage, at: Point) -> float:
 
 
 @jit
-def judge(
+def accept_second_order(
     system: System,
     stage: Stage,
-    origin: Point,
-    first: Point,
-    last: Point,
+    origin: StageIterate,
+    first: StageIterate,
+    last: StageIterate,
     first_rate: float,
     gain: float,
     done: float,
@@ -172,7 +172,9 @@ def judge(
 
 
 @jit
-def confirm(system: System, stage: Stage, at: Point, velocities: Array, suspects: Array) -> bool:
+def first_order_agrees(
+    system: System, stage: Stage, at: StageIterate, velocities: Array, suspects: Array
+) -> bool:
     """Whether the suspects also leave or slide back in a step of first order that ends there."""
     end = ends_of(system, stage, at, stage.rate)
     for i in range(count_rows(system, stage)):
@@ -182,7 +184,7 @@ def confirm(system: System, stage: Stage, at: Point, velocities: Array, suspects
 
 
 @jit
-def _approaches(joints: Joints, n: int, i: int, first: Point, velocities: Array) -> bool:
+def _approaches(joints: Joints, n: int, i: int, first: StageIterate, velocities: Array) -> bool:
     """Whether a contact approaches its surface at the start, or a joint its stop."""
     if i < n:
         return dot(first.places.normal[i], velocities[i]) < -MOVES
@@ -190,7 +192,7 @@ def _approaches(joints: Joints, n: int, i: int, first: Point, velocities: Array)
 
 
 @jit
-def _entered(joints: Joints, n: int, i: int, first: Point, last: Point) -> float:
+def _entered(joints: Joints, n: int, i: int, first: StageIterate, last: StageIterate) -> float:
     """Growth of a penetration since the first stage [m, rad]."""
     if i < n:
         return last.places.depth[i] - max(first.places.depth[i], 0.0)
@@ -199,7 +201,7 @@ def _entered(joints: Joints, n: int, i: int, first: Point, last: Point) -> float
 
 
 @jit
-def _largest_load(n: int, i: int, at: Point) -> float:
+def _largest_load(n: int, i: int, at: StageIterate) -> float:
     """Largest normal force of a contact, or the width of a joint's interval."""
     if i >= n:
         return at.V[i, 0, 0]
@@ -220,7 +222,7 @@ def slides_back(slip: Array, velocity: Array) -> bool:
 
 
 @jit
-def _centre_velocity(system: System, at: Point, out: Array) -> None:
+def _centre_velocity(system: System, at: StageIterate, out: Array) -> None:
     """Velocity of the centre of mass of the robot [m/s], shape (3,)."""
     tree, rate, mass = system.tree, matrix(4, 3), 0.0
     clear_vector(out)

@@ -21,7 +21,7 @@ from nmdp_pin._kernels.algebra.manifold import add_multiplied_rows, add_rows
 from nmdp_pin._kernels.algebra.vector3 import cross_into
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector, zero_matrix
-from nmdp_pin._kernels.step.stage import VELOCITIES, Point, Stage, System, copy_kinematics
+from nmdp_pin._kernels.step.stage import VELOCITIES, Stage, StageIterate, System, copy_kinematics
 from nmdp_pin._kernels.tree.tree import (
     Tree,
     add_children,
@@ -236,15 +236,15 @@ def add_rate_forces(
         by_q: matrix to which the derivative by that configuration is added, shape (nv, nv).
         by_v: likewise, by the velocity.
     """
-    K, R, turns = np.empty((len(P), 36)), np.empty((len(P), 36)), np.empty(T.shape)
+    K, R, joint_axis_rates = np.empty((len(P), 36)), np.empty((len(P), 36)), np.empty(T.shape)
     inertial_stiffness(other, P, tree.moments, 1.0, K)
     for b in range(len(P)):
         _rate_stiffness(K[b], twists[b + 1], R[b])
-    turn_dofs(tree, T, twists, turns)
+    turn_dofs(tree, T, twists, joint_axis_rates)
     add_children(tree.parents, K)
     add_children(tree.parents, R)
     add_products(S, T, tree.parents, tree.first_dofs, R, -share, by_q)
-    add_products(S, turns, tree.parents, tree.first_dofs, K, share, by_q)
+    add_products(S, joint_axis_rates, tree.parents, tree.first_dofs, K, share, by_q)
     add_products(S, T, tree.parents, tree.first_dofs, K, -share, by_v)
 
 
@@ -303,7 +303,7 @@ def placement_rates(P: Array, twists: Array, rates: Array) -> None:
 
 
 @jit
-def material_inertia(system: System, stage: Stage, derived: bool, at: Point) -> None:
+def material_inertia(system: System, stage: Stage, derived: bool, at: StageIterate) -> None:
     """Write kinematics, and the inertia of material points in G, with its derivative in A.
 
     In first order G is the gradient of rate^2 E with the inertial potential E and
@@ -327,7 +327,7 @@ def material_inertia(system: System, stage: Stage, derived: bool, at: Point) -> 
 
 
 @jit
-def _material_stiffness(system: System, stage: Stage, wrenches: Array, at: Point) -> None:
+def _material_stiffness(system: System, stage: Stage, wrenches: Array, at: StageIterate) -> None:
     """Write the derivative of the inertia of material points into A.
 
     Args:

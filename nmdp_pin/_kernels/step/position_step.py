@@ -56,7 +56,7 @@ from nmdp_pin._kernels.contact.penalty import (
     stored_energy,
     wrench_of,
 )
-from nmdp_pin._kernels.geometry.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.planes import bend_contacts, place_contacts
 from nmdp_pin._kernels.step.inertia import inertial_stiffness, inertial_wrenches
 from nmdp_pin._kernels.tree.joints import (
@@ -99,7 +99,7 @@ class Scene:
     """
 
     tree: Tree
-    candidates: Candidates
+    candidates: ContactPairs
     joints: Joints
     law: PenaltyLaw
     semidefinite: bool
@@ -200,7 +200,7 @@ class Trial:
     D_t: Array
     P: Array
     S: Array
-    places: Places
+    places: ContactFrames
     forces: ContactForces
     wrenches: Array
     stiffness: Array

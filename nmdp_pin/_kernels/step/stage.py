@@ -41,7 +41,7 @@ from nmdp_pin._kernels.contact.contact_motion import (
     wrench_at_origin,
 )
 from nmdp_pin._kernels.contact.friction_cone import Cone, cone_derivative, cone_vertices
-from nmdp_pin._kernels.geometry.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.planes import bend_contacts, place_contacts
 from nmdp_pin._kernels.tree.joints import (
     LEAST_SHARE,
@@ -125,7 +125,7 @@ class System:
     tree: Tree
     dynamics: Dynamics
     joints: Joints
-    candidates: Candidates
+    candidates: ContactPairs
     cone: Cone
     called: int
     rows: int
@@ -161,7 +161,7 @@ class Stage:
 
 
 @record
-class Point:
+class StageIterate:
     """The equations at a point (q, w), of k contacts at most and r joints.
 
     Args:
@@ -174,7 +174,7 @@ class Point:
         P: placements of all joints, shape (n + 1, 4, 3).
         S: motions of the dofs, shape (nv, 6).
         twists: motions of the bodies at the world's origin, shape (n + 1, 6).
-        turns: motions of the dofs crossed with those of the joints before them, (nv, 6).
+        joint_axis_rates: motions of the dofs crossed with those of the joints before them, (nv, 6).
         tau: joint torque [N m or N], shape (nv,).
         G: residual [N or N m], shape (nv,).
         A: dG/dq without the contacts' part, shape (nv, nv).
@@ -201,11 +201,11 @@ class Point:
     P: Array
     S: Array
     twists: Array
-    turns: Array
+    joint_axis_rates: Array
     tau: Array
     G: Array
     A: Array
-    places: Places
+    places: ContactFrames
     V: Array
     wrench: Array
     motion: Array
@@ -219,7 +219,7 @@ class Point:
 
 
 @record
-class Linear:
+class StageJacobians:
     """Derivatives at a point: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion, du/ds = lift.
 
     Args:
@@ -236,7 +236,7 @@ class Linear:
 
 
 @jit
-def evaluate(system: System, stage: Stage, at: Point, derived: bool) -> None:
+def evaluate(system: System, stage: Stage, at: StageIterate, derived: bool) -> None:
     """Evaluate the equations at `at.q` and `at.w`; the rest of the point is written.
 
     What only `linearise` reads, D, E, A and turns, is written where `derived` is true: pinocchio's
@@ -253,7 +253,7 @@ def evaluate(system: System, stage: Stage, at: Point, derived: bool) -> None:
     _subtract_torque(system, stage, at, derived)
     add_springs(system.joints, at.q, at.G, at.A if derived else matrix(0, 0))
     if derived:
-        turn_dofs(system.tree, at.S, at.twists, at.turns)
+        turn_dofs(system.tree, at.S, at.twists, at.joint_axis_rates)
     at.sums[GAP] = at.sums[SLIP] = 0.0
     at.n_active[0] = 0
     _subtract_contacts(system, stage, at)
@@ -265,7 +265,7 @@ def evaluate(system: System, stage: Stage, at: Point, derived: bool) -> None:
 
 
 @jit
-def saturate_at(system: System, stage: Stage, at: Point) -> None:
+def saturate_at(system: System, stage: Stage, at: StageIterate) -> None:
     """Write the signs of the motors that are saturated at a configuration."""
     space = system.tree.space
     difference(space, stage.q_ref, at.q, at.v)
@@ -276,7 +276,7 @@ def saturate_at(system: System, stage: Stage, at: Point) -> None:
 
 
 @jit
-def kinematics(system: System, q: Array, at: Point) -> None:
+def kinematics(system: System, q: Array, at: StageIterate) -> None:
     """Placements and motions at a configuration, written into a point."""
     dynamics = system.dynamics
     copy_vector(q, dynamics.q)
@@ -285,7 +285,7 @@ def kinematics(system: System, q: Array, at: Point) -> None:
 
 
 @jit
-def copy_kinematics(dynamics: Dynamics, at: Point) -> None:
+def copy_kinematics(dynamics: Dynamics, at: StageIterate) -> None:
     """Copy the placements and motions that pinocchio has written into a point."""
     for j in range(dynamics.P.shape[0]):
         copy_matrix(dynamics.P[j], at.P[j])
@@ -293,7 +293,7 @@ def copy_kinematics(dynamics: Dynamics, at: Point) -> None:
 
 
 @jit
-def _add_inertia(system: System, stage: Stage, at: Point, derived: bool) -> None:
+def _add_inertia(system: System, stage: Stage, at: StageIterate, derived: bool) -> None:
     """Kinematics, and the inertia of the form in G, with its derivative in A."""
     dynamics, nv = system.dynamics, at.v.size
     copy_vector(at.q, dynamics.q)
@@ -317,7 +317,7 @@ def _add_inertia(system: System, stage: Stage, at: Point, derived: bool) -> None
 
 
 @jit
-def _subtract_torque(system: System, stage: Stage, at: Point, derived: bool) -> None:
+def _subtract_torque(system: System, stage: Stage, at: StageIterate, derived: bool) -> None:
     """Subtract the torque of the joints from G, and its derivative from A."""
     space, nv = system.tree.space, at.v.size
     kp, kd = vector(nv), vector(nv)
@@ -335,7 +335,7 @@ def _subtract_torque(system: System, stage: Stage, at: Point, derived: bool) -> 
 
 
 @jit
-def press(system: System, contacts: Contacts, at: Point) -> None:
+def update_cones(system: System, contacts: Contacts, at: StageIterate) -> None:
     """Places of the contacts and vertices of their wrench spaces at a point."""
     places, n = at.places, contacts.n[0]
     place_contacts(system.candidates, contacts, at.P, places)
@@ -346,16 +346,16 @@ def press(system: System, contacts: Contacts, at: Point) -> None:
             cone_vertices(
                 system.cone, places.depth[i], places.normal[i], places.friction[i], at.V[i]
             )
-        if places.covered[i]:
+        if places.on_internal_edge[i]:
             at.V[i].fill(0.0)
 
 
 @jit
-def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
+def _subtract_contacts(system: System, stage: Stage, at: StageIterate) -> None:
     """Wrenches V w, motions u and works V'u; the generalised force is subtracted from G."""
     tree, places, contacts = system.tree, at.places, stage.contacts
     n, rows, m, h = contacts.n[0], system.rows, at.w.shape[1], 1.0 / stage.rate
-    press(system, contacts, at)
+    update_cones(system, contacts, at)
     point = vector(3)
     clear_matrix(at.loads)
     k = 0
@@ -396,7 +396,7 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
 
 
 @jit
-def _missing(at: Point, i: int) -> float:
+def _missing(at: StageIterate, i: int) -> float:
     """What the weights of a contact lack of its largest force, as a share of it."""
     total = 1.0
     for e in range(at.w.shape[1]):
@@ -405,7 +405,7 @@ def _missing(at: Point, i: int) -> float:
 
 
 @jit
-def force_of(at: Point, i: int) -> float:
+def force_of(at: StageIterate, i: int) -> float:
     """Force by which works of row i count as slips: its own, or a share of its largest one [N]."""
     force = 0.0
     for a in range(at.V.shape[1]):
@@ -416,7 +416,7 @@ def force_of(at: Point, i: int) -> float:
 
 
 @jit
-def _weigh(at: Point, i: int, rows: int, m: int, weight: float) -> float:
+def _weigh(at: StageIterate, i: int, rows: int, m: int, weight: float) -> float:
     """Wrench and works of a contact, its part of the gap and the slip; its largest force."""
     largest = 0.0
     clear_vector(at.work[i])
@@ -442,7 +442,7 @@ def _weigh(at: Point, i: int, rows: int, m: int, weight: float) -> float:
 
 
 @jit
-def _subtract_joints(system: System, stage: Stage, at: Point) -> None:
+def _subtract_joints(system: System, stage: Stage, at: StageIterate) -> None:
     """Append the joints that act to the active rows; their forces are subtracted from G.
 
     The force is least + w width, with w the first weight of the row.
@@ -482,7 +482,7 @@ def count_rows(system: System, stage: Stage) -> int:
 
 
 @jit
-def clear_slopes(at: Point) -> None:
+def clear_slopes(at: StageIterate) -> None:
     """Forget the estimates of dV/dx, at the first point of a stage."""
     for i in range(at.slopes.shape[0]):
         for a in range(at.slopes.shape[1]):
@@ -490,7 +490,7 @@ def clear_slopes(at: Point) -> None:
 
 
 @jit
-def learn_slopes(contacts: Contacts, before: Point, at: Point) -> None:
+def learn_slopes(contacts: Contacts, before: StageIterate, at: StageIterate) -> None:
     """Broyden's estimate of dV/dx for each contact on its own, within one stage.
 
     Two points give the change of V along the line between them; three independent directions
@@ -519,7 +519,7 @@ def learn_slopes(contacts: Contacts, before: Point, at: Point) -> None:
 
 
 @jit
-def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
+def linearise(system: System, stage: Stage, at: StageIterate, linear: StageJacobians) -> None:
     """Derivatives of the equations at an evaluated point; in zeroth order those of V are others."""
     tree, places, contacts = system.tree, at.places, stage.contacts
     copy_matrix(at.A, linear.A)
@@ -560,7 +560,9 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
 
 
 @jit
-def _vertex_rates(system: System, at: Point, i: int, of_depth: Array, N: Array, own: Array) -> None:
+def _vertex_rates(
+    system: System, at: StageIterate, i: int, of_depth: Array, N: Array, own: Array
+) -> None:
     """Derivative of V w of contact i by a motion of its body, shape (rows, 6)."""
     if system.derivative == SECANT:
         for a in range(own.shape[0]):
@@ -607,7 +609,7 @@ def _wrench_rates(arm: Array, L: Array, wrench: Array, own: Array, D: Array) -> 
 def _contact_rows(
     system: System,
     stage: Stage,
-    at: Point,
+    at: StageIterate,
     i: int,
     of_depth: Array,
     N: Array,
@@ -658,7 +660,7 @@ def _contact_rows(
             continue
         motion_at(at.P[b], at.S[l], c, s, x)
         if not stage.displaced:
-            motion_at(at.P[b], at.turns[l], c, h * s, y)
+            motion_at(at.P[b], at.joint_axis_rates[l], c, h * s, y)
         for j in range(rows):
             force, motion = 0.0, 0.0
             for k in range(6):
@@ -704,7 +706,7 @@ def _displacement_map(placement: Array, reference: Array, F: Array, X: Array, U:
 
 @jit
 def _velocity_map(
-    at: Point, a: int, b: int, i: int, h: float, F: Array, X: Array, U: Array
+    at: StageIterate, a: int, b: int, i: int, h: float, F: Array, X: Array, U: Array
 ) -> None:
     """U = h ([t] X - [w] F + [0, -[v]]); of wrenches also -h [w] of the rotation."""
     x, y, carried, t = vector(3), vector(3), vector(6), vector(6)
@@ -726,7 +728,9 @@ def _velocity_map(
 
 
 @jit
-def _linearise_joints(system: System, stage: Stage, at: Point, linear: Linear) -> None:
+def _linearise_joints(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians
+) -> None:
     """Subtract the derivatives of the joints' forces from A; write Jacobians of active ones."""
     joints, n = system.joints, stage.contacts.n[0]
     for x in range(at.n_active[1], at.n_active[0]):

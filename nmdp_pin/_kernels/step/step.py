@@ -30,7 +30,12 @@ from nmdp_pin._kernels.geometry.planes import (
     select_overlaps,
 )
 from nmdp_pin._kernels.geometry.polytopes import RIM
-from nmdp_pin._kernels.step.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
+from nmdp_pin._kernels.step.impacts import (
+    ENERGY_GAINED,
+    accept_second_order,
+    elastic_energy,
+    first_order_agrees,
+)
 from nmdp_pin._kernels.step.inertia import placement_rates
 from nmdp_pin._kernels.step.stage import (
     GAP,
@@ -38,14 +43,14 @@ from nmdp_pin._kernels.step.stage import (
     POSITIONS,
     RESIDUAL,
     VELOCITIES,
-    Linear,
-    Point,
     Stage,
+    StageIterate,
+    StageJacobians,
     System,
     count_rows,
     kinematics,
-    press,
     saturate_at,
+    update_cones,
 )
 from nmdp_pin._kernels.step.vi_newton import (
     BUDGET_SPENT,
@@ -173,7 +178,7 @@ class Memory:
             one of the two, the other one is a trial.
         linear: derivatives.
         w: weights to begin with, shape (k + r, m).
-        ahead: acceleration with which a stage is predicted, shape (nv,).
+        predicted_acceleration: acceleration with which a stage is predicted, shape (nv,).
         rates: rates of the placements of the bodies at the start, shape (n, 4, 3).
         slopes: accelerations of the placements at the end of the first stage, shape (n, 4, 3).
         velocities: velocities of the contacts and of the joints at the start, (k + r + 1, 3).
@@ -183,12 +188,12 @@ class Memory:
     """
 
     stage: Stage
-    origin: Point
-    scratch: Point
-    points: tuple[Point, ...]
-    linear: Linear
+    origin: StageIterate
+    scratch: StageIterate
+    points: tuple[StageIterate, ...]
+    linear: StageJacobians
     w: Array
-    ahead: Array
+    predicted_acceleration: Array
     rates: Array
     slopes: Array
     velocities: Array
@@ -253,7 +258,7 @@ class Step:
 
 
 @jit
-def energies_of(system: System, at: Point) -> tuple[float, float]:
+def energies_of(system: System, at: StageIterate) -> tuple[float, float]:
     """Kinetic and potential energy at a point [J]."""
     tree = system.tree
     return kinetic_energy(tree, at.P, at.twists, at.v), potential_energy(tree, at.P)
@@ -336,14 +341,14 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
     if system.recovery > 0.0:
-        press(system, contacts, origin)
+        update_cones(system, contacts, origin)
     memory.energies[4] = elastic_energy(system, memory.stage, origin)
     return math.sqrt(most)
 
 
 @jit
 def state_stage(
-    system: System, scheme: Scheme, start: Start, i: int, memory: Memory, first: Point
+    system: System, scheme: Scheme, start: Start, i: int, memory: Memory, first: StageIterate
 ) -> None:
     """Write the equations of stage i of a step; `first` is the end of the first stage."""
     stage, tree, h = memory.stage, system.tree, start.h
@@ -412,7 +417,7 @@ def _predicts(options: Options) -> bool:
 
 
 @jit
-def guess(system: System, options: Options, number: int, memory: Memory, at: Point) -> float:
+def guess(system: System, options: Options, number: int, memory: Memory, at: StageIterate) -> float:
     """Write initial guess `number` of a stage into a point; how loose it is, below 0: no more.
 
     Most stages take two or three iterations from the first guess. For the others a new guess is
@@ -431,7 +436,7 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Poi
     for l in range(at.v.size):
         step[l] = share * h * stage.v_ref[l]
         if number == 0:
-            step[l] += share * h * h * memory.ahead[l]
+            step[l] += share * h * h * memory.predicted_acceleration[l]
     integrate(system.tree.space, stage.q_ref, 1.0, step, at.q)
     for i in range(n + r):
         for e in range(m):
@@ -522,7 +527,7 @@ def solve_from_guesses(
 
 @jit
 def _gains_little(
-    system: System, options: Options, at: Point, given: float, memory: Memory
+    system: System, options: Options, at: StageIterate, given: float, memory: Memory
 ) -> bool:
     """Whether the energy that a stage gains is acceptable; the energies at its end are written.
 
@@ -539,7 +544,7 @@ def _gains_little(
 
 
 @jit
-def released(system: System, at: Point, memory: Memory) -> float:
+def released(system: System, at: StageIterate, memory: Memory) -> float:
     """Energy that the contacts have given back since the start [J]."""
     return max(memory.energies[4] - elastic_energy(system, memory.stage, at), 0.0)
 
@@ -557,7 +562,7 @@ def allowed_gain(tree: Tree, share: float, moving: float) -> float:
 
 
 @jit
-def power(at: Point) -> float:
+def power(at: StageIterate) -> float:
     """Power of the joint torques at a point [W]."""
     total = 0.0
     for l in range(at.v.size):
@@ -591,7 +596,7 @@ def make_stages(
     """
     stages, given = scheme.a.shape[0], 0.0
     speed = list_weights(system, start, options, memory)
-    copy_vector(start.a, memory.ahead)
+    copy_vector(start.a, memory.predicted_acceleration)
     first, last, outcome = base, base, CONVERGED
     guesses = _FEW_GUESSES if scheme.order > 1 else len(_GUESSES)
     for i in range(stages):
@@ -606,12 +611,12 @@ def make_stages(
             first = last
         if outcome != CONVERGED:
             break
-        carry(system, memory, memory.points[last])
+        warm_start_next_stage(system, memory, memory.points[last])
     return outcome, first, last
 
 
 @jit
-def carry(system: System, memory: Memory, at: Point) -> None:
+def warm_start_next_stage(system: System, memory: Memory, at: StageIterate) -> None:
     """Prepare the next stage: its initial weights, full forces for contacts that are apart."""
     stage, n = memory.stage, memory.stage.contacts.n[0]
     m, k = at.w.shape[1], 0
@@ -626,7 +631,7 @@ def carry(system: System, memory: Memory, at: Point) -> None:
             else:
                 memory.w[i, e] = 0.5 if e == 0 else 0.0
     for l in range(at.v.size):
-        memory.ahead[l] = stage.rate * (at.v[l] - stage.v_ref[l])
+        memory.predicted_acceleration[l] = stage.rate * (at.v[l] - stage.v_ref[l])
 
 
 @jit
@@ -653,7 +658,7 @@ def make_step(step: Step) -> None:
             if base > 0:  # the repetition
                 if doubtful and (
                     found != CONVERGED
-                    or confirm(
+                    or first_order_agrees(
                         system, memory.stage, memory.points[b], memory.velocities, memory.suspects
                     )
                 ):
@@ -726,7 +731,7 @@ def _judge(
     gain -= released(system, at, memory)
     if not gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0)):
         return ENERGY_GAINED, False
-    return judge(
+    return accept_second_order(
         system,
         memory.stage,
         memory.origin,
@@ -749,9 +754,9 @@ def _close_step(
     at, contacts, stages = memory.points[last], memory.stage.contacts, scheme.a.shape[0]
     n, k = contacts.n[0], 0
     copy_vector(at.q, end.q)
-    carry(system, memory, at)
+    warm_start_next_stage(system, memory, at)
     for l in range(at.v.size):
-        end.v[l], end.a[l] = at.v[l], memory.ahead[l]
+        end.v[l], end.a[l] = at.v[l], memory.predicted_acceleration[l]
         end.tau[l] = at.tau[l] - memory.stage.torque.external[l]
     for x in range(at.n_active[1]):
         i = at.active[x]
@@ -791,7 +796,7 @@ def _close_step(
 
 @jit
 def add_wrenches(
-    system: System, contacts: Contacts, weight: float, at: Point, wrenches: Array
+    system: System, contacts: Contacts, weight: float, at: StageIterate, wrenches: Array
 ) -> None:
     """Add the weighted wrenches of a stage about the centres of the points, in the world."""
     n = contacts.n[0]

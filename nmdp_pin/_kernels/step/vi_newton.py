@@ -30,9 +30,9 @@ from nmdp_pin._kernels.step.stage import (
     RESIDUAL,
     SECANT,
     SLIP,
-    Linear,
-    Point,
     Stage,
+    StageIterate,
+    StageJacobians,
     System,
     clear_slopes,
     count_rows,
@@ -125,7 +125,7 @@ def block_scales(curvature: Array, first: Array, scale: Array) -> bool:
 
 
 @jit
-def blocks_of(at: Point, m: int) -> Array:
+def blocks_of(at: StageIterate, m: int) -> Array:
     """First weight of each active row among those that count: m of a contact, 1 of a joint."""
     k, touching = at.n_active[0], at.n_active[1]
     first = np.empty(k + 1, np.int64)
@@ -136,7 +136,7 @@ def blocks_of(at: Point, m: int) -> Array:
 
 
 @jit
-def rows_of(at: Point) -> Array:
+def rows_of(at: StageIterate) -> Array:
     """Number of the forces of each active row: all of a contact, 1 of a joint."""
     rows = np.empty(at.n_active[0], np.int64)
     for x in range(rows.size):
@@ -182,7 +182,7 @@ def find_units(vi: AffineVI) -> bool:
 
 
 @jit
-def solve_unconstrained(at: Point, linear: Linear, dq: Array) -> int:
+def solve_unconstrained(at: StageIterate, linear: StageJacobians, dq: Array) -> int:
     """Newton's step dq = -A^-1 G with the forces as they are; SINGULAR: none exists."""
     step = np.empty((dq.size, 1))
     for l in range(dq.size):
@@ -195,14 +195,20 @@ def solve_unconstrained(at: Point, linear: Linear, dq: Array) -> int:
 
 
 @jit
-def least_term(at: Point, dofs: int) -> float:
+def least_term(at: StageIterate, dofs: int) -> float:
     """Least proximal term of an iteration, which is larger where forces outnumber motions."""
     return _REDUNDANT if at.n_active[1] * at.V.shape[1] > dofs else _LEAST_PROXIMAL
 
 
 @jit
 def newton_step(
-    at: Point, linear: Linear, proximal: float, followed: bool, slip: float, w1: Array, dq: Array
+    at: StageIterate,
+    linear: StageJacobians,
+    proximal: float,
+    followed: bool,
+    slip: float,
+    w1: Array,
+    dq: Array,
 ) -> int:
     """One iteration: solve the linearised variational inequality.
 
@@ -268,7 +274,7 @@ def newton_step(
 
 
 @jit
-def largest_motion(at: Point, linear: Linear, dq: Array) -> float:
+def largest_motion(at: StageIterate, linear: StageJacobians, dq: Array) -> float:
     """The largest motion of an active contact along a tangent [m]."""
     most = 0.0
     for x in range(at.n_active[1]):
@@ -286,12 +292,12 @@ def largest_motion(at: Point, linear: Linear, dq: Array) -> float:
 def try_step(
     system: System,
     stage: Stage,
-    here: Point,
+    here: StageIterate,
     dq: Array,
     w1: Array,
     t: float,
     derived: bool,
-    there: Point,
+    there: StageIterate,
 ) -> float:
     """Evaluate `there`, a share t of a step from `here`; its residual."""
     integrate(system.tree.space, here.q, t, dq, there.q)
@@ -305,16 +311,16 @@ def try_step(
 
 
 @jit
-def keep_derivatives(before: Point, at: Point) -> None:
+def keep_derivatives(before: StageIterate, at: StageIterate) -> None:
     """Take the derivatives of inertia and torques from the point before."""
     copy_matrix(before.A, at.A)
     copy_matrix(before.D, at.D)
     copy_matrix(before.E, at.E)
-    copy_matrix(before.turns, at.turns)
+    copy_matrix(before.joint_axis_rates, at.joint_axis_rates)
 
 
 @jit
-def _is_solved(at: Point, tolerances: Tolerances, share: float) -> bool:
+def _is_solved(at: StageIterate, tolerances: Tolerances, share: float) -> bool:
     """Whether a point meets a share of the tolerances."""
     return (
         at.sums[RESIDUAL] <= share * tolerances.residual
@@ -328,9 +334,9 @@ def solve_stage(
     stage: Stage,
     tolerances: Tolerances,
     budget: int,
-    here: Point,
-    there: Point,
-    linear: Linear,
+    here: StageIterate,
+    there: StageIterate,
+    linear: StageJacobians,
     counts: Array,
 ) -> tuple[int, bool]:
     """Solve a stage from `here.q` and `here.w`.

@@ -164,19 +164,19 @@ def body_twists(tree: Tree, S: Array, v: Array, twists: Array) -> None:
 
 
 @jit
-def turn_dofs(tree: Tree, S: Array, twists: Array, turns: Array) -> None:
+def turn_dofs(tree: Tree, S: Array, twists: Array, joint_axis_rates: Array) -> None:
     """The motions S_l x T of the dofs, T being the motion of the body that precedes the joint.
 
     Args:
         tree: bodies of the tree.
         S: motions of the dofs, shape (nv, 6).
         twists: motions of the bodies, that of the world first, shape (n + 1, 6).
-        turns: output, shape (nv, 6).
+        joint_axis_rates: output, shape (nv, 6).
     """
     for b in range(len(tree.parents)):
         above = twists[tree.parents[b] + 1]
         for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
-            cross_motions(S[l], above, turns[l])
+            cross_motions(S[l], above, joint_axis_rates[l])
 
 
 @jit

@@ -26,12 +26,12 @@ from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.contact.friction_cone import Cone
 from nmdp_pin._kernels.geometry.contacts import REACH, Contacts
 from nmdp_pin._kernels.step import stage
-from nmdp_pin._kernels.step.stage import Linear, Point, Stage
+from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians
 from nmdp_pin._kernels.step.step import End, Memory, Start
 from nmdp_pin._state.state import State, WarmStart
 
 
-class Form:
+class CompiledSystem:
     """A form of the dynamics of a system.
 
     Args:
@@ -217,12 +217,12 @@ class Form:
             contacts=contacts or new_contacts(self.candidates),
         )
 
-    def new_point(self) -> Point:
+    def new_point(self) -> StageIterate:
         """Memory for the equations at a point."""
         model, k, rows = self.model, self.n_candidates, self.record.rows
         nv, n, total, m = model.nv, model.njoints - 1, k + self.n_joints, self.m
         secants = k if self.record.derivative == stage.SECANT else 0
-        return Point(
+        return StageIterate(
             q=np.array(self.system.robot.standing, dtype=float),
             w=np.zeros((total, m)),
             v=np.zeros(nv),
@@ -232,7 +232,7 @@ class Form:
             P=np.zeros((n + 1, 4, 3)),
             S=np.zeros((nv, 6)),
             twists=np.zeros((n + 1, 6)),
-            turns=np.zeros((nv, 6)),
+            joint_axis_rates=np.zeros((nv, 6)),
             tau=np.zeros(nv),
             G=np.zeros(nv),
             A=np.zeros((nv, nv)),
@@ -249,11 +249,11 @@ class Form:
             slopes=np.zeros((secants, rows, m, 3)),
         )
 
-    def new_linear(self) -> Linear:
+    def new_linear(self) -> StageJacobians:
         """Memory for the derivatives at a point."""
         nv, rows, total = self.model.nv, self.record.rows, self.shape[0]
         jacobians = (total, rows, nv)
-        return Linear(
+        return StageJacobians(
             np.zeros((nv, nv)), np.zeros(jacobians), np.zeros(jacobians), np.zeros((total, rows))
         )
 
@@ -267,7 +267,7 @@ class Form:
             points=tuple(self.new_point() for _ in range(6)),
             linear=self.new_linear(),
             w=np.zeros(self.shape),
-            ahead=np.zeros(self.model.nv),
+            predicted_acceleration=np.zeros(self.model.nv),
             rates=np.zeros((n, 4, 3)),
             slopes=np.zeros((n, 4, 3)),
             velocities=np.zeros((total + 1, 3)),
