@@ -19,6 +19,7 @@ Rate = Annotated[Number, Field(ge=0, le=100)]
 
 RECOVERY = 10.0  # [1/s]; measured in docs/accuracy.md
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
+_EDGES = 6  # of round cones, where a method needs a polyhedron
 _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces
 _CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
 
@@ -72,7 +73,7 @@ class FrictionCone(WrenchSpace):
 
     stiffness: Positive
     power: Power = 3
-    directions: Directions = 6
+    directions: Directions | None = None
     zeta: NonNegative = 0.0
     angle: Number = 0.0
     circumscribed: Flag = False
@@ -81,8 +82,8 @@ class FrictionCone(WrenchSpace):
 
     def __post_init__(self) -> None:
         check_fields(self, ContactError)
-        angles = self.angle + 2.0 * np.pi * np.arange(self.directions) / self.directions
-        scale = 1.0 / np.cos(np.pi / self.directions) if self.circumscribed else 1.0
+        angles = self.angle + 2.0 * np.pi * np.arange(self.n_vertices) / self.n_vertices
+        scale = 1.0 / np.cos(np.pi / self.n_vertices) if self.circumscribed else 1.0
         tangents = scale * np.array([np.cos(angles), np.sin(angles)])
         object.__setattr__(self, "_tangents", tangents)
 
@@ -107,21 +108,31 @@ class FrictionCone(WrenchSpace):
     @functools.cached_property
     def cone(self) -> Cone:
         """Parameters as the kernels take them."""
-        return Cone(self._tangents, self.stiffness, int(self.power), self.zeta)
+        return Cone(
+            self._tangents,
+            self.stiffness,
+            int(self.power),
+            self.zeta,
+            self.directions or 0,
+            self.angle,
+            float(np.linalg.norm(self._tangents[:, 0])),
+        )
 
     @property
     def n_vertices(self) -> int:
-        """Number of tangents."""
-        return self.directions
+        """Number of edges of the polyhedron, of a round cone that of methods which need one."""
+        return self.directions or _EDGES
 
     def effective_friction(self, mu: float) -> tuple[float, float]:
         """Smallest and largest friction coefficient over the directions of sliding [-]."""
+        if self.directions is None:
+            return mu, mu
         inscribed = np.cos(np.pi / self.directions)
         return (mu, mu / inscribed) if self.circumscribed else (mu * inscribed, mu)
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """See the class; shape (n, 3, directions)."""
-        V = np.empty((len(contacts.depth), 3, self.directions))
+        V = np.empty((len(contacts.depth), 3, self.n_vertices))
         all_vertices(
             self.cone,
             np.ascontiguousarray(contacts.depth),

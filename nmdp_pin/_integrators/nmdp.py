@@ -121,6 +121,8 @@ class Nmdp(Integrator):
             material=self.material,
             zeroth_order=self.zeroth_order,
             secants=secants,
+            weights=of_objective is not None,
+            saturating=of_objective is None,
             reach=math.inf if of_objective else REACH,
         )
         if of_objective is not None and self.form.record.recovery > 0.0:
@@ -157,8 +159,6 @@ class Nmdp(Integrator):
             tolerance=min(method.tolerance, of_weight * accuracy),
             slip=0.0 if self._handle else min(method.slip, of_slip * accuracy),
             long=_LONG if accuracy == math.inf else 0.0,
-            loose=method.loose,
-            proximal=method.proximal,
             max_iterations=method.max_iterations,
             warm_start=self._warm_start,
             restarts=self._restarts,
@@ -215,12 +215,14 @@ class Nmdp(Integrator):
         if self._minimiser is not None:
             gamma, gap = self._minimiser.gamma, self._minimiser.value
         wrenches = end.wrenches.copy()
+        unknowns = end.w[:touching].copy()
         warm = WarmStart(
             end.contacts[:touching].copy(),
-            end.w[:touching].copy(),
+            unknowns[:, :0] if self.form.forces else unknowns,
             end.joints.copy(),
             end.a.copy(),
             gamma,
+            unknowns if self.form.forces else None,
         )
         return StepResult(
             state=State(state.t + h, end.q.copy(), end.v.copy(), warm),

@@ -41,7 +41,13 @@ class DifferentiableForm:
         if form.zeroth_order:
             if not system.law.differentiable:
                 system = replace(system, law=FiniteDifferences(model=system.law))
-            self.form = CompiledSystem(system, material=form.material, reach=form.candidates.reach)
+            self.form = CompiledSystem(
+                system,
+                material=form.material,
+                weights=True,
+                saturating=form.record.saturating,
+                reach=form.candidates.reach,
+            )
         self.memory = self.form.new_memory()
         self._linear = self.form.new_linear()
         self.minimiser = None if minimiser is None else minimiser(self.form, self.memory)
@@ -108,11 +114,11 @@ class DifferentiableForm:
     def _forms(self, name: str) -> list[Perturbed]:
         """Forms around this one for each entry of a parameter of the system."""
         if name not in self._perturbed:
-            material = self.form.material
+            material, weights = self.form.material, not self.form.forces
             self._perturbed[name] = [
                 (
-                    CompiledSystem(ahead, material=material),
-                    CompiledSystem(behind, material=material),
+                    CompiledSystem(ahead, material=material, weights=weights),
+                    CompiledSystem(behind, material=material, weights=weights),
                     apart,
                 )
                 for ahead, behind, apart in other_systems(self.form.system, name)

@@ -125,7 +125,7 @@ class ArgumentCheck:
             )
         k = len(contacts)
         shapes = {
-            "w": (k, self._n_vertices),
+            "w": (k, self._n_vertices if warm.forces is None else np.shape(warm.w)[-1]),
             "joints": (self._n_joints,),
             "a": (self._model.nv,),
             "forces": (k, 3),
@@ -147,7 +147,7 @@ class ArgumentCheck:
                 )
         w, joints = warm.w, warm.joints
         feasible = not w.size or (w.min() >= 0.0 and w.sum(axis=1).max() <= 1.0 + _SUM_TOLERANCE)
-        if joints.size:
+        if joints.size and warm.forces is None:
             feasible = feasible and 0.0 <= joints.min() and joints.max() <= 1.0 + _SUM_TOLERANCE
         if not (feasible and 0.0 < warm.gamma < np.inf):
             raise StateError(

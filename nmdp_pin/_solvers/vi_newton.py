@@ -19,9 +19,6 @@ class ViNewton:
         tolerance: tolerance of the norm of G over the weight.
         slip: sliding velocity that other forces could still prevent at a contact [m/s].
         max_iterations: largest number of iterations from one initial guess.
-        loose: norm of G over the weight up to which an iteration may take it.
-        proximal: least proximal term, relative to the curvature of each contact. With less,
-            weights find their way along long valleys sooner and are less unique.
 
     Raises:
         IntegratorError: an option is out of range.
@@ -32,8 +29,6 @@ class ViNewton:
     tolerance: Positive = 1e-4
     slip: Positive = 1e-4
     max_iterations: Annotated[Count, Field(ge=1)] = 25
-    loose: Positive = 1.0
-    proximal: Positive = 1e-6
 
     def __post_init__(self) -> None:
         check_fields(self, IntegratorError)

@@ -48,6 +48,7 @@ from nmdp_pin._kernels.step.step import (
     attainable,
     list_weights,
     open_step,
+    rounding_of,
     state_stage,
 )
 from nmdp_pin._kernels.step.vi_newton import CONVERGED, Tolerances, blocks_of, solve_stage
@@ -107,17 +108,7 @@ def resolve_stage(
     at.q[:] = ends[i]
     at.w[:rows] = memory.w[:rows]
     saturate_at(system, stage, at)
-    tolerances = Tolerances(
-        attainable(system, stage, _TIGHT),
-        PLACE,
-        np.inf,
-        np.inf,
-        1.0,
-        np.inf,
-        options.proximal,
-        _MOST_ITERATIONS,
-        True,
-    )
+    tolerances = Tolerances(_TIGHT, rounding_of(stage), PLACE, PLACE, _MOST_ITERATIONS, True)
     index = 2 * i
     if options.minimiser:
         call_minimise(options.minimiser, index, stage.rate, scheme.order, 2**62, counts)

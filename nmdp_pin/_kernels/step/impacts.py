@@ -16,8 +16,9 @@ from nmdp_pin._kernels.algebra.linear import clear_vector
 from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix
-from nmdp_pin._kernels.step.stage import Stage, StageIterate, System, count_rows
-from nmdp_pin._kernels.tree.joints import Joints, stop
+from nmdp_pin._kernels.contact.friction_cone import largest_force
+from nmdp_pin._kernels.step.stage import Stage, StageIterate, System, count_rows, touches
+from nmdp_pin._kernels.tree.joints import Joints, interval, stop
 from nmdp_pin._kernels.tree.tree import placement_rate
 
 ENERGY_GAINED, REBOUNDED, SANK = 7, 9, 10  # outcomes, as in `nmdp_pin._state.status`
@@ -64,21 +65,23 @@ def ends_of(system: System, stage: Stage, at: StageIterate, rate: float) -> Ends
         u = at.motion[i]
         if i < n:
             normal = at.places.normal[i]
+            largest = _largest_load(system, n, i, at)
             for a in range(at.V.shape[1]):
                 load = max(load, abs(at.wrench[i, a]))
-                for e in range(at.V.shape[2]):
-                    largest = max(largest, abs(at.V[i, a, e]))
             for a in range(3):
                 leaving += rate * normal[a] * u[a]
             for a in range(3):
                 slip[a] = rate * u[a] - leaving * normal[a]
         else:
             j = i - n
-            largest, load = at.V[i, 0, 0], abs(at.wrench[i, 0]) - joints.friction[j]
+            largest, load = _largest_load(system, n, i, at), abs(at.wrench[i, 0])
+            load -= joints.friction[j]
             leaving = rate * stop(joints, j, at.q)[1] * u[0]
             if joints.friction[j] != 0.0:
                 slip[0] = rate * u[0]
         square = slip[0] ** 2 + slip[1] ** 2 + slip[2] ** 2
+        if largest == math.inf or system.forces:
+            largest = system.tree.weight
         result.unloaded[i] = load <= UNLOADED * largest
         result.thrown[i] = result.unloaded[i] and leaving > MOVES
         result.sliding[i] = square > MOVES * MOVES and (i >= n or not result.unloaded[i])
@@ -94,7 +97,9 @@ def elastic_energy(system: System, stage: Stage, at: StageIterate) -> float:
     for i in range(n):
         recovers = system.candidates.rise[stage.contacts.index[i]] > 0.0
         if recovers and at.places.depth[i] > 0.0:
-            largest = _largest_load(n, i, at)
+            largest = _largest_load(system, n, i, at)
+            if largest == math.inf:
+                continue
             total += largest * at.places.depth[i] / (system.cone.power + 1)
     for j in range(joints.dofs.size):
         beyond = max(-stop(joints, j, at.q)[0], 0.0)
@@ -139,9 +144,9 @@ def accept_second_order(
     n, joints, rows = stage.contacts.n[0], system.joints, count_rows(system, stage)
     touching = np.zeros(rows, np.bool_)
     for x in range(first.n_active[0]):
-        touching[first.active[x]] = True
+        touching[first.active[x]] = touches(system, first, n, first.active[x])
     for x in range(last.n_active[0]):
-        touching[last.active[x]] = True
+        touching[last.active[x]] |= touches(system, last, n, last.active[x])
     end = ends_of(system, stage, last, stage.rate)
     gains = gain > _GAIN * kinetic + _QUADRATURE * abs(done)
     carried, some_thrown = 0.0, False
@@ -153,7 +158,7 @@ def accept_second_order(
             return REBOUNDED, False
         entered = _entered(joints, n, i, first, last)
         if approaching and entered > SUNK:
-            carried += _LEAST_WORK * _largest_load(n, i, last) * entered
+            carried += _LEAST_WORK * _largest_load(system, n, i, last) * entered
     if carried > max(-gain, 0.0):
         return SANK, False
     doubtful, loaded = False, end
@@ -201,10 +206,12 @@ def _entered(joints: Joints, n: int, i: int, first: StageIterate, last: StageIte
 
 
 @jit
-def _largest_load(n: int, i: int, at: StageIterate) -> float:
+def _largest_load(system: System, n: int, i: int, at: StageIterate) -> float:
     """Largest normal force of a contact, or the width of a joint's interval."""
     if i >= n:
-        return at.V[i, 0, 0]
+        return interval(system.joints, i - n, at.q)[1]
+    if system.forces:
+        return largest_force(system.cone, at.places.depth[i])
     most, normal = -math.inf, at.places.normal[i]
     for e in range(at.V.shape[2]):
         total = 0.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import clear_matrix, clear_vector, copy_vector
 from nmdp_pin._kernels.algebra.manifold import integrate
-from nmdp_pin._kernels.algebra.vector3 import cross_into, place, rotate
+from nmdp_pin._kernels.algebra.vector3 import cross_into, place, rotate, rotate_back
 from nmdp_pin._kernels.compiler.callbacks import call_minimise
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
 from nmdp_pin._kernels.compiler.record import matrix, record, vector, zero_matrix
@@ -50,6 +50,7 @@ from nmdp_pin._kernels.step.stage import (
     count_rows,
     kinematics,
     saturate_at,
+    touches,
     update_cones,
 )
 from nmdp_pin._kernels.step.vi_newton import (
@@ -64,26 +65,14 @@ from nmdp_pin._kernels.tree.joints import Commands, write_torque
 from nmdp_pin._kernels.tree.tree import Tree, body_twists, kinetic_energy, potential_energy
 
 _LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
-# Initial guesses: share of the predicted motion, whether with the weights of the step before, how
-# loose the guess is, and whether contacts bear their full forces.
-_GUESSES = (
-    (1.0, 1.0, 3.0, 0.0),
-    (0.0, 1.0, 3.0, 0.0),
-    (1.0, 0.0, 10.0, 0.0),
-    (0.5, 1.0, 3.0, 0.0),
-    (0.0, 1.0, 0.3, 0.0),
-    (1.0, 1.0, 3.0, 1.0),
-    (0.0, 0.0, 0.3, 0.0),
-    (0.0, 0.0, 1e3, 0.0),
-)
-_OF_GUESS = 1e-4  # share of the tolerances at which an initial guess is a solution
-_FAR = 3.0  # norm of G over the weight beyond which a prediction is no guess
-_FEW_GUESSES = 4  # in second order; steps that they do not solve are better made in first order
+# Initial guesses: share of the predicted motion, and whether with the forces of the step before.
+_GUESSES = ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.5, 1.0), (0.0, 0.0))
+_FEW_GUESSES = 3  # in second order; steps that they do not solve are better made in first order
 _MOST_MISSED = 4  # lists of contacts that a step tries
 # Relative rounding of M q / h^2 in G: 8 errors that add up, of which 1 to 3 were measured.
 ROUNDING = 8.0 * 2.220446049250313e-16
 PLACE = 1e-13  # [m] to which a contact's place is known, of a configuration of a metre
-_LEAST_REACH = 0.02  # [m] by which an iteration may move a contact at rest
+OF_SLIP = 0.1  # share of the tolerance of the slip by which a depth may differ from its force's
 
 # Counters of a step: iterations, evaluations, rejected iterations and the work in evaluations, the
 # outcome, the order of the scheme that made it, and the number of contacts that touch.
@@ -101,10 +90,8 @@ class Options:
         tolerance: tolerance of the norm of G over the weight, in stages that are long.
         slip: sliding velocity that other forces could still prevent at a contact [m/s], likewise.
         long: length of a stage that is long [s].
-        loose: norm of G over the weight up to which an iteration may take it.
-        proximal: least proximal term.
         max_iterations: largest number of iterations from one initial guess.
-        warm_start: whether to begin with the last weights; else with w = 0.
+        warm_start: whether to begin with the last forces or weights; else with w = 0.
         restarts: whether to try other guesses where the first one fails.
         budget: largest work of a step, in evaluations.
         share: share of the energy that moves which a step may gain.
@@ -114,8 +101,6 @@ class Options:
     tolerance: float
     slip: float
     long: float
-    loose: float
-    proximal: float
     max_iterations: int
     warm_start: bool
     restarts: bool
@@ -146,11 +131,11 @@ class Start:
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
         a: acceleration at the end of the step before, with which a step is predicted, (nv,).
-        joints: weights of the joints with a stop or dry friction, shape (r,).
+        joints: forces or weights of the joints with a stop or dry friction, shape (r,).
         commands: commands of the stages.
         touching: number of contacts that touched at the end of the step before.
         contacts: their identities, ascending, shape (>= touching,).
-        w: their weights, shape (>= touching, m).
+        w: their forces, world frame [N], or weights, shape (>= touching, m).
         h: length of the step [s].
     """
 
@@ -177,7 +162,7 @@ class Memory:
         points: a pair for each stage of the step, and one for its repetition: the stage ends at
             one of the two, the other one is a trial.
         linear: derivatives.
-        w: weights to begin with, shape (k + r, m).
+        w: forces or weights to begin with, shape (k + r, m).
         predicted_acceleration: acceleration with which a stage is predicted, shape (nv,).
         rates: rates of the placements of the bodies at the start, shape (n, 4, 3).
         slopes: accelerations of the placements at the end of the first stage, shape (n, 4, 3).
@@ -214,8 +199,8 @@ class End:
         depths: penetrations of the contact points, 0 when apart [m], shape (p,).
         error: estimated error of the configuration, shape (nv,).
         contacts: identities of the contacts that touch, shape (k,).
-        w: their weights, shape (k, m).
-        joints: weights of the joints, shape (r,).
+        w: their forces, world frame [N], or weights, shape (k, m).
+        joints: forces or weights of the joints, shape (r,).
         counts: counters, shape (7,).
         numbers: residual, gap and energies, shape (4,).
     """
@@ -265,6 +250,12 @@ def energies_of(system: System, at: StageIterate) -> tuple[float, float]:
 
 
 @jit
+def rounding_of(stage: Stage) -> float:
+    """Rounding errors of M q / h^2 in G, as a share of the inertia [rad/s^2, m/s^2]."""
+    return ROUNDING * _size_of(stage.q_ref) * stage.rate * stage.rate
+
+
+@jit
 def attainable(system: System, stage: Stage, relative: float) -> float:
     """Bound on the norm of G [N, N m]: `relative` times the weight, but not below rounding.
 
@@ -311,14 +302,18 @@ def open_step(system: System, start: Start, memory: Memory) -> None:
 
 
 @jit
-def list_weights(system: System, start: Start, options: Options, memory: Memory) -> float:
-    """Write the weights to begin with, and the velocities at the start; the largest speed.
+def list_weights(system: System, start: Start, options: Options, memory: Memory) -> None:
+    """Write the forces or weights to begin with, and the velocities of the rows at the start.
 
-    A contact that approaches starts from its full normal force, close to the end of an impact.
+    By weights a contact that approaches starts from its full normal force, as at the end of an
+    impact.
     """
     contacts, origin = memory.stage.contacts, memory.origin
-    n, m, k, most = contacts.n[0], memory.w.shape[1], 0, 0.0
+    n, m, k = contacts.n[0], memory.w.shape[1], 0
+    middle = 0.0 if system.forces else 0.5
     M, centre, work = matrix(4, 3), vector(3), vector(3)
+    if system.forces or system.recovery > 0.0:
+        update_cones(system, contacts, origin)
     for i in range(n):
         c = contacts.index[i]
         number = identity(system.candidates, contacts, c)
@@ -328,22 +323,24 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         for e in range(m):
             memory.w[i, e] = 0.0
             if options.warm_start:
-                memory.w[i, e] = start.w[k, e] if known else 1.0 / m
+                memory.w[i, e] = start.w[k, e] if known else (0.0 if system.forces else 1.0 / m)
         a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
+        if known and system.forces:
+            rotate_back(origin.P[b], start.w[k], work)
+            for e in range(3):
+                memory.w[i, e] = 0.0
+                for j in range(3):
+                    memory.w[i, e] += origin.V[i, j, e] * work[j]
         relative_placement(origin.P, a, b, M)
         place(M, contacts.held[c], centre)
         u = memory.velocities[i]
         relative_velocity(origin.P, origin.twists, a, b, centre, u, work)
-        most = max(most, u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
     for j in range(start.joints.size):
         clear_vector(memory.w[n + j])
-        memory.w[n + j, 0] = start.joints[j] if options.warm_start else 0.5
+        memory.w[n + j, 0] = start.joints[j] if options.warm_start else middle
         memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
-    if system.recovery > 0.0:
-        update_cones(system, contacts, origin)
     memory.energies[4] = elastic_energy(system, memory.stage, origin)
-    return math.sqrt(most)
 
 
 @jit
@@ -417,8 +414,8 @@ def _predicts(options: Options) -> bool:
 
 
 @jit
-def guess(system: System, options: Options, number: int, memory: Memory, at: StageIterate) -> float:
-    """Write initial guess `number` of a stage into a point; how loose it is, below 0: no more.
+def guess(system: System, options: Options, number: int, memory: Memory, at: StageIterate) -> bool:
+    """Write initial guess `number` of a stage into a point; False: there are no more.
 
     Most stages take two or three iterations from the first guess. For the others a new guess is
     better than more iterations (docs/choices.md, 3).
@@ -426,12 +423,12 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Sta
     stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
     h, m = 1.0 / stage.rate, at.w.shape[1]
     if number >= len(_GUESSES):
-        return -1.0
-    share, weights, loose, full = _GUESSES[number]
+        return False
+    share, weights = _GUESSES[number]
     if not _predicts(options):
         if number > (1 if options.restarts and options.warm_start else 0):
-            return -1.0
-        share, weights, loose, full = 0.0, 1.0 - number, 3.0, 0.0
+            return False
+        share, weights = 0.0, 1.0 - number
     step = vector(at.v.size)
     for l in range(at.v.size):
         step[l] = share * h * stage.v_ref[l]
@@ -441,11 +438,9 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Sta
     for i in range(n + r):
         for e in range(m):
             at.w[i, e] = weights * memory.w[i, e]
-            if full > 0.0 and i < n:
-                at.w[i, e] = 1.0 / m
-        if weights == 0.0 and i >= n:
+        if weights == 0.0 and i >= n and not system.forces:
             at.w[i, 0] = 0.5
-    return loose
+    return True
 
 
 @inlined
@@ -453,7 +448,6 @@ def solve_from_guesses(
     system: System,
     options: Options,
     guesses: int,
-    reach: float,
     given: float,
     memory: Memory,
     first: int,
@@ -467,7 +461,6 @@ def solve_from_guesses(
         system: what all steps share.
         options: options of the solver.
         guesses: largest number of guesses.
-        reach: bound on the motion of a contact in an iteration [m].
         given: work of the torques in the earlier stages [J].
         memory: memory; points `first` and `first + 1` are used.
         first: as above.
@@ -478,13 +471,10 @@ def solve_from_guesses(
     """
     stage = memory.stage
     share = share_of_tolerance(options, stage)
-    predicted = _predicts(options)
-    tolerance = attainable(system, stage, share * options.tolerance)
     outcome, here, there = STALLED, first, first + 1
     for number in range(guesses):
         at = memory.points[here]
-        loose = guess(system, options, number, memory, at)
-        if loose < 0.0:
+        if not guess(system, options, number, memory, at):
             break
         saturate_at(system, stage, at)
         left = options.budget - counts[WORK]
@@ -493,14 +483,12 @@ def solve_from_guesses(
             call_minimise(options.minimiser, here, stage.rate, order, left, counts)
             outcome = counts[OUTCOME]
         else:
+            slip = attainable_slip(stage, share * options.slip)
             tolerances = Tolerances(
-                tolerance,
-                attainable_slip(stage, share * options.slip),
-                max(options.loose * loose * system.tree.weight, tolerance),
-                _FAR * system.tree.weight if number == 0 and predicted else math.inf,
-                _OF_GUESS,
-                reach,
-                options.proximal,
+                share * options.tolerance,
+                rounding_of(stage),
+                slip,
+                OF_SLIP * slip,
                 options.max_iterations,
                 False,
             )
@@ -595,17 +583,16 @@ def make_stages(
         Outcome, and the indices of the points where the first and the last stage end.
     """
     stages, given = scheme.a.shape[0], 0.0
-    speed = list_weights(system, start, options, memory)
+    list_weights(system, start, options, memory)
     copy_vector(start.a, memory.predicted_acceleration)
     first, last, outcome = base, base, CONVERGED
     guesses = _FEW_GUESSES if scheme.order > 1 else len(_GUESSES)
     for i in range(stages):
         state_stage(system, scheme, start, i, memory, memory.points[first])
-        reach = _LEAST_REACH + speed / memory.stage.rate
         if i > 0:
             given = scheme.a[i, 0] * start.h * power(memory.points[first])
         outcome, last = solve_from_guesses(
-            system, options, guesses, reach, given, memory, base + 2 * i, counts
+            system, options, guesses, given, memory, base + 2 * i, counts
         )
         if i == 0:
             first = last
@@ -617,7 +604,7 @@ def make_stages(
 
 @jit
 def warm_start_next_stage(system: System, memory: Memory, at: StageIterate) -> None:
-    """Prepare the next stage: its initial weights, full forces for contacts that are apart."""
+    """Prepare the next stage: its initial forces, or weights, full ones of contacts apart."""
     stage, n = memory.stage, memory.stage.contacts.n[0]
     m, k = at.w.shape[1], 0
     for i in range(count_rows(system, stage)):
@@ -626,6 +613,8 @@ def warm_start_next_stage(system: System, memory: Memory, at: StageIterate) -> N
         for e in range(m):
             if acts:
                 memory.w[i, e] = at.w[i, e]
+            elif system.forces:
+                memory.w[i, e] = 0.0
             elif i < n:
                 memory.w[i, e] = 1.0 / m
             else:
@@ -760,8 +749,13 @@ def _close_step(
         end.tau[l] = at.tau[l] - memory.stage.torque.external[l]
     for x in range(at.n_active[1]):
         i = at.active[x]
+        if not touches(system, at, n, i):
+            continue
         end.contacts[k] = identity(system.candidates, contacts, contacts.index[i])
-        copy_vector(at.w[i], end.w[k])
+        if system.forces:
+            rotate(at.P[contacts.bodies[i, 1]], at.wrench[i], end.w[k])
+        else:
+            copy_vector(at.w[i], end.w[k])
         k += 1
     end.counts[TOUCHING] = k
     for j in range(end.joints.size):

@@ -1,17 +1,13 @@
 """Newton's method for a variational inequality on the manifold G(q, w) = 0 (Josephy's method).
 
-Find q and w in the simplices with G(q, w) = 0 and g(q)' (w' - w) >= 0 for every feasible w', g =
-V'u being the works of the vertices. Each iteration linearises both and solves the affine
-variational inequality that results: it converges quadratically, and asks for no symmetry. The
-matrix of that inequality is (dg/dq) P with the exact response P = -(dG/dq)^-1 dG/dw. It is not
-symmetric (the depth of a contact changes its friction, but not the other way round) and its
-symmetric part is indefinite in long steps; it is nevertheless a P-matrix where a single contact
-presses and slides (docs/choices.md, 13).
+Find q and w in their sets with G(q, w) = 0 and u' V (w' - w) >= 0 for every w' in the sets, V'u
+being the motions along the coordinates. Each iteration linearises both and solves the affine
+variational inequality that results: it converges quadratically, and asks for no symmetry.
 
-A step is bounded by how far contacts can move in a stage, and halved where |G| does not fall; a
-proximal term shortens the steps where the linearisation leads astray. Close to the tolerances one
-iteration takes the derivatives of inertia and torques, which cost most of it, from the point before
-(a simplified Newton step).
+Forces are unknowns of their own: G does not know how hard the ground is, and the bound k d^p of a
+force is the tangent at the depth that its force says, in compliance form (`force_sets`). k d^p is
+convex, so that a tangent at a larger depth leads to it monotonically; the first one is at the depth
+of the force that would stop what falls freely.
 """
 
 from __future__ import annotations
@@ -21,12 +17,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import all_finite, copy_matrix, solve_in_place
+from nmdp_pin._kernels.algebra.linear import (
+    all_finite,
+    copy_matrix,
+    factor,
+    solve_factored,
+)
 from nmdp_pin._kernels.algebra.manifold import integrate
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
-from nmdp_pin._kernels.compiler.record import matrix, vector
-from nmdp_pin._kernels.solver.simplex_vi import AffineVI, dofs_of, of_dofs, solve_affine_vi
+from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
+from nmdp_pin._kernels.contact.friction_cone import depth_of_force, largest_force
+from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
+from nmdp_pin._kernels.solver.force_sets import (
+    INTERVAL,
+    POLYHEDRON,
+    ROUND,
+    SIMPLEX,
+    ForceSets,
+    project,
+)
 from nmdp_pin._kernels.step.stage import (
+    GAP,
     RESIDUAL,
     SECANT,
     SLIP,
@@ -41,25 +52,22 @@ from nmdp_pin._kernels.step.stage import (
     learn_slopes,
     linearise,
 )
-from nmdp_pin._kernels.tree.joints import saturate
+from nmdp_pin._kernels.tree.joints import interval, motor
 
 # Outcomes, as in `nmdp_pin._state.status`.
 CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
 BUDGET_SPENT = 8
 
-LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
-FIRST_PROXIMAL = 1e-3  # where the least one has failed
-_LEAST_PROXIMAL = 1e-7  # below which rounding is lost; the centre follows instead
-_REDUNDANT, _CENTRES = 3e-3, 10  # proximal term of more forces than motions, and its centres
-_FEW_CENTRES = 2  # of the least term
-_ENOUGH, _FINE = 0.03, 1e-3  # shares of the slip that may be left of these, and of other, forces
-_ROUNDING = 1e-12  # [-] of a weight
-_TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
-_UNSOLVED = 10.0  # factor where the inequality was not solved
-_MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
-_SHORTEN, _LEAST_FACTOR = 0.5, 1e-3  # factors on a step after which |G| is too large
+_LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the largest one
+_NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
+_FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
+_LEAST_DEPTH = 1e-12  # [m] at which the tangent of a bound is taken at least
+_OF_DEPTH, _OF_SLIP = 1e-6, 1e-2  # shares of the depth and the slip that an inequality leaves
+_ROUNDING = 1e-13  # share of the largest motion of an inequality, to which it is solved at best
+_SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far too large
+_LARGE = 1e3  # residual over the present one, or the weight, beyond which a step is too long
+_FAR = 1e4  # residual over its tolerance, beyond which the next point is hardly the last one
 _NEAR = 100.0  # residual over its tolerance, up to which old derivatives serve one iteration
-_MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
 
 
@@ -67,26 +75,19 @@ class Tolerances(NamedTuple):
     """Stopping criteria of a stage, and options of the iteration.
 
     Args:
-        residual: bound on the norm of G [N, N m].
+        residual: bound on the entries of G, as shares of `System.scales`.
+        rounding: entries of G that are rounding errors, as shares of `System.inertias`.
         slip: bound on the motion that other forces could still prevent at a contact [m].
-        near: norm of G up to which a step is taken though it does not fall [N, N m].
-        start: norm of G beyond which an initial guess is not used [N, N m].
-        guess: share of `residual` and `slip` at which an initial guess is a solution. Steps that
-            are extrapolations are explicit, and would gain energy.
-        reach: bound on the motion of a contact in one iteration [m].
-        proximal: least proximal term, relative to the curvature of each contact.
+        depth: error of a depth by which a force may be larger than its bound [m].
         max_iterations: largest number of iterations from one initial guess.
         derived: whether each point is evaluated with its derivatives, for which the last one is
             asked.
     """
 
     residual: float
+    rounding: float
     slip: float
-    near: float
-    start: float
-    guess: float
-    reach: float
-    proximal: float
+    depth: float
     max_iterations: int
     derived: bool
 
@@ -101,32 +102,8 @@ def work_of(dofs: int, rows: int) -> int:
 
 
 @jit
-def block_scales(curvature: Array, first: Array, scale: Array) -> bool:
-    """Largest curvature of each block, the unit of its proximal term; False where all are zero.
-
-    Contacts differ by orders of magnitude: one about to lift off responds strongly to its weights.
-
-    Args:
-        curvature: curvature along each variable, shape (n,).
-        first: first variable of each block, shape (blocks + 1,).
-        scale: output, shape (n,).
-    """
-    largest = 0.0
-    for b in range(first.size - 1):
-        of_block = 0.0
-        for e in range(first[b], first[b + 1]):
-            of_block = max(of_block, abs(curvature[e]))
-        largest = max(largest, of_block)
-        for e in range(first[b], first[b + 1]):
-            scale[e] = of_block
-    for e in range(curvature.size):
-        scale[e] = max(scale[e], LEAST_SCALE * largest)
-    return largest > 0.0
-
-
-@jit
 def blocks_of(at: StageIterate, m: int) -> Array:
-    """First weight of each active row among those that count: m of a contact, 1 of a joint."""
+    """First coordinate of each active row among those that count: m of a contact, 1 of a joint."""
     k, touching = at.n_active[0], at.n_active[1]
     first = np.empty(k + 1, np.int64)
     first[0] = 0
@@ -136,156 +113,465 @@ def blocks_of(at: StageIterate, m: int) -> Array:
 
 
 @jit
-def rows_of(at: StageIterate) -> Array:
-    """Number of the forces of each active row: all of a contact, 1 of a joint."""
-    rows = np.empty(at.n_active[0], np.int64)
-    for x in range(rows.size):
-        rows[x] = at.V.shape[1] if x < at.n_active[1] else 1
-    return rows
+def motor_rows(system: System, stage: Stage, at: StageIterate, rows: Array, motors: Array) -> int:
+    """Motors that have a limit, and derivatives of the torques that commands ask of them.
 
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: a point with its derivatives.
+        rows: output, -d tau / dq of each motor [N m/rad], shape (nv, nv).
+        motors: output, their dofs, shape (nv,).
 
-@jit
-def find_units(vi: AffineVI) -> bool:
-    """Set the units of the blocks to their curvatures; False where all are zero.
-
-    They are those that the largest entries of the rows of A alone would leave, since only their
-    size counts.
+    Returns:
+        The number of motors.
     """
-    nv, r = len(vi.A), vi.V.shape[1]
-    share, C = vector(nv), matrix(r, r)
-    curvature, scale = vector(vi.first[-1]), vector(vi.first[-1])
+    joints, torque, number, nv = system.joints, stage.torque, 0, at.v.size
     for l in range(nv):
-        largest = 0.0
+        damper = torque.kd[l] - joints.damping[l]
+        if not joints.effort[l] < math.inf or (torque.kp[l] == 0.0 and damper == 0.0):
+            continue
         for c in range(nv):
-            largest = max(largest, abs(vi.A[l, c]))
-        share[l] = 1.0 / largest if largest > 0.0 else 0.0
-    for b in range(vi.rows.size):
-        for i in range(vi.rows[b]):
-            for j in range(vi.rows[b]):
-                entry = 0.0
-                for s in range(vi.felt[b]):
-                    entry += vi.J_motion[b, i, s] * vi.J_force[b, j, s] * share[vi.dofs[b, s]]
-                C[i, j] = entry
-        for e in range(vi.first[b + 1] - vi.first[b]):
-            total = 0.0
-            for i in range(vi.rows[b]):
-                moved = vi.lift[b, i]
-                for j in range(vi.rows[b]):
-                    moved += C[i, j] * vi.V[b, j, e]
-                total += vi.V[b, i, e] * moved
-            curvature[vi.first[b] + e] = total
-    if not block_scales(curvature, vi.first, scale):
-        return False
-    for b in range(vi.rows.size):
-        vi.unit[b] = scale[vi.first[b]]
-    return True
+            rows[number, c] = torque.kp[l] * at.E[l, c] + damper * stage.rate * at.D[l, c]
+        motors[number] = l
+        number += 1
+    return number
 
 
 @jit
-def solve_unconstrained(at: StageIterate, linear: StageJacobians, dq: Array) -> int:
-    """Newton's step dq = -A^-1 G with the forces as they are; SINGULAR: none exists."""
-    step = np.empty((dq.size, 1))
-    for l in range(dq.size):
-        step[l, 0] = -at.G[l]
-    if not (solve_in_place(linear.A.copy(), step) and all_finite(step.ravel())):
-        return SINGULAR
-    for l in range(dq.size):
-        dq[l] = step[l, 0]
-    return CONVERGED
+def _write_dofs(J_force: Array, J_motion: Array, rows: int, dofs: Array) -> int:
+    """Write the dofs on which a row acts or depends, in order; their number."""
+    k = 0
+    for l in range(J_force.shape[1]):
+        for i in range(rows):
+            if J_force[i, l] != 0.0 or J_motion[i, l] != 0.0:
+                dofs[k] = l
+                k += 1
+                break
+    return k
 
 
 @jit
-def least_term(at: StageIterate, dofs: int) -> float:
-    """Least proximal term of an iteration, which is larger where forces outnumber motions."""
-    return _REDUNDANT if at.n_active[1] * at.V.shape[1] > dofs else _LEAST_PROXIMAL
+def _project_rows(V: Array, J: Array, rows: int, dofs: Array, felt: int, out: Array) -> None:
+    """Jacobian along coordinates with directions V, for some dofs, shape (m, k)."""
+    for e in range(out.shape[0]):
+        for i in range(rows):
+            if V[i, e] != 0.0:
+                for s in range(felt):
+                    out[e, s] += V[i, e] * J[i, dofs[s]]
+
+
+@jit
+def state_vi(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians, f0: Array
+) -> AffineVI:
+    """The linearised variational inequality at a point, but for its sets.
+
+    Its blocks are the active rows, then the motors that have a limit: their torque is what the
+    command asks for, or the limit (an interval without stops, F being what is missing in the
+    command over its stiffness).
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: the point.
+        linear: derivatives there.
+        f0: output, coordinates of the blocks, shape (>= n,).
+    """
+    k, m, nv, touching = at.n_active[0], at.w.shape[1], at.v.size, at.n_active[1]
+    asked, motors, A = np.empty((nv, nv)), np.empty(nv, np.int64), linear.A.copy()
+    number = motor_rows(system, stage, at, asked, motors)
+    blocks = k + number
+    first, dofs = np.empty(blocks + 1, np.int64), np.empty((blocks, nv), np.int64)
+    felt, most = np.empty(blocks, np.int64), 0
+    first[0] = 0
+    for b in range(blocks):
+        first[b + 1] = first[b] + (m if b < touching else 1)
+        if b < k:
+            rows = linear.J_force.shape[1] if b < touching else 1
+            felt[b] = _write_dofs(linear.J_force[b], linear.J_motion[b], rows, dofs[b])
+        else:
+            felt[b] = _write_dofs(asked[b - k : b - k + 1], asked[b - k : b - k + 1], 1, dofs[b])
+        most = max(most, felt[b])
+    vi = AffineVI(
+        sets=ForceSets(
+            kind=np.empty(blocks, np.int64),
+            first=first,
+            rho=np.empty(blocks),
+            friction=np.zeros(blocks),
+            compliance=np.zeros(blocks),
+            offset=np.zeros(blocks),
+            stops=np.zeros((blocks, 3)),
+            sides=system.cone.sides,
+            angle=system.cone.angle,
+            reach=system.cone.reach,
+        ),
+        J_force=np.zeros((blocks, m, most)),
+        J_motion=np.zeros((blocks, m, most)),
+        of_depth=np.zeros((blocks, most)),
+        motion=np.zeros((blocks, m)),
+        depth=np.zeros(blocks),
+        lift=np.zeros((blocks, m)),
+        dofs=dofs,
+        felt=felt,
+        A=A,
+        G=at.G,
+        length=np.empty(blocks),
+        enough=np.empty(blocks),
+    )
+    for b in range(k):
+        row, size = at.active[b], first[b + 1] - first[b]
+        rows = at.V.shape[1] if b < touching else 1
+        _project_rows(at.V[row], linear.J_force[b], rows, dofs[b], felt[b], vi.J_force[b, :size])
+        _project_rows(at.V[row], linear.J_motion[b], rows, dofs[b], felt[b], vi.J_motion[b, :size])
+        for e in range(size):
+            f0[first[b] + e], vi.motion[b, e] = at.w[row, e], at.work[row, e]
+            for i in range(rows):
+                vi.lift[b, e] += at.V[row, i, e] * linear.lift[b, i]
+    for b in range(k, blocks):
+        l = motors[b - k]
+        stiffness, tau = (
+            asked[b - k, l],
+            motor(system.joints, stage.torque, l, at.error[l], at.v[l]),
+        )
+        limit, sign = system.joints.effort[l], stage.torque.signs[l]
+        f0[first[b]] = sign * limit if sign != 0.0 else tau
+        vi.motion[b, 0], vi.lift[b, 0] = (f0[first[b]] - tau) / stiffness, 1.0 / stiffness
+        vi.sets.friction[b] = limit
+        for s in range(felt[b]):
+            c = dofs[b, s]
+            vi.J_force[b, 0, s] = 1.0 if c == l else 0.0
+            vi.J_motion[b, 0, s] = asked[b - k, c] / stiffness
+            if sign == 0.0:
+                A[l, c] -= asked[b - k, c]
+    return vi
+
+
+@jit
+def _response_of(LU: Array, pivots: Array, vi: AffineVI) -> Array:
+    """A^-1 J_force' of all coordinates, shape (nv, n)."""
+    first = vi.sets.first
+    R = np.zeros((len(LU), first[-1]))
+    for b in range(vi.felt.size):
+        for e in range(first[b + 1] - first[b]):
+            for s in range(vi.felt[b]):
+                R[vi.dofs[b, s], first[b] + e] = vi.J_force[b, e, s]
+    if R.size > 0:
+        solve_factored(LU, pivots, R)
+    return R
+
+
+@jit
+def compliance_of(R: Array, J: Array, dofs: Array, felt: int, i: int, column: int) -> float:
+    """Motion along coordinate i of a block by a force whose response is a column of R."""
+    total = 0.0
+    for s in range(felt):
+        total += J[i, s] * R[dofs[s], column]
+    return total
 
 
 @jit
 def newton_step(
+    system: System,
+    stage: Stage,
     at: StageIterate,
     linear: StageJacobians,
-    proximal: float,
-    followed: bool,
-    slip: float,
+    tolerances: Tolerances,
     w1: Array,
     dq: Array,
 ) -> int:
     """One iteration: solve the linearised variational inequality.
 
     Args:
+        system: what all steps share.
+        stage: equations of the stage.
         at: the point.
-        linear: derivatives there.
-        proximal: proximal term, relative to the curvature of each contact.
-        followed: whether the centre of the term follows the solution where forces are redundant.
-        slip: bound on the motion that other forces could still prevent [m].
-        w1: output, weights of the contacts and joints, shape (n, m).
+        linear: derivatives there; the stiffnesses of the rows are written.
+        tolerances: those of the stage.
+        w1: output, coordinates of the contacts and joints, shape (n, m).
         dq: output, shape (nv,).
 
     Returns:
-        CONVERGED, SINGULAR, or QP_FAILED where the inequality was not solved.
+        CONVERGED, SINGULAR, or QP_FAILED where the inequality was not solved; the step is then that
+        of the best forces found.
     """
-    k, m, rows = at.n_active[0], at.w.shape[1], at.V.shape[1]
-    first, forces, felt = blocks_of(at, m), rows_of(at), np.empty(k, np.int64)
-    unit, enough, V, motion = vector(k), vector(k), np.empty((k, rows, m)), matrix(k, rows)
+    k, nv = at.n_active[0], dq.size
+    f0 = np.empty(k * at.w.shape[1] + nv)
+    vi = state_vi(system, stage, at, linear, f0)
+    first, blocks = vi.sets.first, vi.felt.size
+    n = first[blocks]
+    LU, pivots, motions = linear.A.copy(), indices(nv), np.empty((nv, 2))
+    if not factor(LU, pivots):
+        return SINGULAR
+    for l in range(nv):  # with the forces as they are, and without those of the rows
+        motions[l, 0] = motions[l, 1] = -at.G[l]
+    for b in range(k):
+        for e in range(first[b + 1] - first[b]):
+            for s in range(vi.felt[b]):
+                motions[vi.dofs[b, s], 1] -= vi.J_force[b, e, s] * f0[first[b] + e]
+    solve_factored(LU, pivots, motions)
     copy_matrix(at.w[: len(w1)], w1)
-    for x in range(k):
-        for a in range(rows):
-            motion[x, a] = at.motion[at.active[x], a]
-            for e in range(m):
-                V[x, a, e] = at.V[at.active[x], a, e]
-    dofs = dofs_of(linear.J_force, linear.J_motion, forces, felt)
-    J_force, J_motion = of_dofs(linear.J_force, dofs, felt), of_dofs(linear.J_motion, dofs, felt)
-    vi = AffineVI(
-        first=first,
-        rows=forces,
-        V=V,
-        motion=motion,
-        dofs=dofs,
-        felt=felt,
-        J_force=J_force,
-        J_motion=J_motion,
-        lift=linear.lift,
-        A=linear.A,
-        G=at.G,
-        unit=unit,
-        enough=enough,
-    )
-    if not find_units(vi):
-        return solve_unconstrained(at, linear, dq)
-    here, found, centres = vector(first[k]), vector(first[k]), 0
-    least = least_term(at, dq.size)
-    redundant = proximal <= least and least > _LEAST_PROXIMAL
-    share = _ENOUGH if redundant else _FINE
-    for x in range(k):
-        force = force_of(at, at.active[x])
-        enough[x] = max(share * slip * force / unit[x], _ROUNDING)
-        for e in range(first[x + 1] - first[x]):
-            here[first[x] + e] = at.w[at.active[x], e]
-    if redundant:
-        centres = _CENTRES if followed else 0
-    elif proximal <= least:
-        centres = _FEW_CENTRES
-    if not solve_affine_vi(vi, max(proximal, least), centres, here, found, dq):
-        return QP_FAILED if solve_unconstrained(at, linear, dq) == CONVERGED else SINGULAR
-    for x in range(k):
-        for e in range(first[x + 1] - first[x]):
-            w1[at.active[x], e] = found[first[x] + e]
-    return CONVERGED
+    if not all_finite(motions.ravel()):
+        return SINGULAR
+    f, outcome = vector(n), CONVERGED
+    if blocks > 0:
+        state_sets(system, stage, at, tolerances, _response_of(LU, pivots, vi), motions[:, 1], vi)
+        outcome = QP_FAILED
+    for b in range(k):
+        linear.rho[at.active[b]] = vi.sets.rho[b]
+    for start in range(2):
+        for l in range(nv):
+            dq[l] = motions[l, start]
+        if blocks == 0:
+            break
+        for b in range(blocks):
+            for e in range(first[b], first[b + 1]):
+                f[e] = f0[e] if start == 0 or b >= k else 0.0
+            if b >= k and vi.motion[b, 0] == 0.0:
+                for s in range(vi.felt[b]):
+                    f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
+        if solve_affine_vi(vi, f0[:n], f, dq):
+            outcome = CONVERGED
+            break
+    if not (all_finite(f) and all_finite(dq)):
+        return SINGULAR
+    for b in range(k):
+        for e in range(first[b + 1] - first[b]):
+            w1[at.active[b], e] = f[first[b] + e]
+    return outcome
 
 
 @jit
-def largest_motion(at: StageIterate, linear: StageJacobians, dq: Array) -> float:
-    """The largest motion of an active contact along a tangent [m]."""
+def state_sets(
+    system: System,
+    stage: Stage,
+    at: StageIterate,
+    tolerances: Tolerances,
+    R: Array,
+    free: Array,
+    vi: AffineVI,
+) -> None:
+    """Write kinds, stiffnesses and bounds of the sets of the active rows.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: the point.
+        tolerances: those of the stage.
+        R: A^-1 J_force', shape (nv, n).
+        free: motion without forces of the rows, shape (nv,).
+        vi: output, whose other arrays are written.
+    """
+    sets, n, largest = vi.sets, stage.contacts.n[0], 0.0
+    k = at.n_active[0]
+    for b in range(sets.kind.size):
+        begin, end, softest = sets.first[b], sets.first[b + 1], 0.0
+        for e in range(end - begin):
+            c = compliance_of(R, vi.J_motion[b], vi.dofs[b], vi.felt[b], e, begin + e)
+            c += vi.lift[b, e] if not system.forces or e == end - begin - 1 else 0.0
+            softest = max(softest, abs(c))
+        sets.rho[b] = softest
+        largest = max(largest, softest)
+    for b in range(sets.kind.size):
+        row = at.active[b] if b < k else -1
+        softest = max(sets.rho[b], _LEAST_SCALE * largest if not system.forces else 0.0)
+        sets.rho[b] = 1.0 / softest if softest > 0.0 else 1.0
+        vi.length[b] = 1.0 / sets.rho[b]
+        vi.enough[b] = _OF_SLIP * tolerances.slip
+        if row < 0:
+            sets.kind[b] = INTERVAL
+        elif not system.forces:
+            sets.kind[b] = SIMPLEX
+            force = force_of(at, row)
+            vi.length[b] /= max(force, _LEAST_SCALE * system.tree.weight)
+        elif row < n:
+            sets.kind[b] = POLYHEDRON if system.cone.sides > 0 else ROUND
+            _state_cone(system, at, b, R, free, vi)
+        else:
+            _state_interval(system, at, b, row - n, vi)
+    largest = _ROUNDING * _largest_motion(vi, free)
+    for b in range(sets.kind.size):
+        if sets.offset[b] > 0.0:
+            vi.enough[b] = min(vi.enough[b], _OF_DEPTH * sets.offset[b])
+        vi.enough[b] = max(vi.enough[b], largest) / vi.length[b]
+
+
+@jit
+def _largest_motion(vi: AffineVI, free: Array) -> float:
+    """The largest motion that an inequality knows of, whose rounding errors it has [m]."""
     most = 0.0
-    for x in range(at.n_active[1]):
-        square = 0.0
-        for a in range(3):
-            total = 0.0
-            for l in range(dq.size):
-                total += linear.J_force[x, a, l] * dq[l]
-            square += total * total
-        most = max(most, square)
-    return math.sqrt(most)
+    for b in range(vi.felt.size):
+        for e in range(vi.motion.shape[1]):
+            moved = abs(vi.motion[b, e])
+            for s in range(vi.felt[b]):
+                moved += abs(vi.J_motion[b, e, s] * free[vi.dofs[b, s]])
+            most = max(most, moved * (vi.length[b] * vi.sets.rho[b]))
+    return most
+
+
+@jit
+def _state_cone(
+    system: System, at: StageIterate, b: int, R: Array, free: Array, vi: AffineVI
+) -> None:
+    """Friction and bound of a contact: the tangent of k d^p at a depth from below the solution's.
+
+    It is the depth of the force, but not beyond that of the force that would stop what falls
+    freely, which is the largest of those that could be the solution.
+    """
+    row, cone, sets = at.active[b], system.cone, vi.sets
+    depth, begin = at.places.depth[row], sets.first[b]
+    sets.friction[b], vi.depth[b] = at.places.friction[row], depth
+    falling = depth
+    for s in range(vi.felt[b]):
+        vi.of_depth[b, s] = -vi.J_force[b, 2, s]
+        falling += vi.of_depth[b, s] * free[vi.dofs[b, s]]
+    if not cone.stiffness < math.inf:
+        return
+    load = max(at.w[row, 2], 0.0)
+    give = compliance_of(R, vi.J_force[b], vi.dofs[b], vi.felt[b], 2, begin + 2)
+    stopping = max(falling, 0.0) / give if give > 0.0 else 0.0
+    most = depth_of_force(cone, max(load, stopping))
+    chosen = min(max(depth, depth_of_force(cone, load)), most) if depth > 0.0 else most
+    chosen = max(chosen, _LEAST_DEPTH)
+    sets.compliance[b] = 1.0 / (cone.power * cone.stiffness * chosen ** (cone.power - 1))
+    sets.offset[b] = chosen * (1.0 - 1.0 / cone.power)
+
+
+@jit
+def _state_interval(system: System, at: StageIterate, b: int, j: int, vi: AffineVI) -> None:
+    """Dry friction and stops of a joint."""
+    joints, sets = system.joints, vi.sets
+    sets.kind[b], sets.friction[b] = INTERVAL, joints.friction[j]
+    for s in range(vi.felt[b]):
+        vi.of_depth[b, s] = vi.J_force[b, 0, s]
+    if joints.coordinates[j] < 0:
+        return
+    x = at.q[joints.coordinates[j]]
+    sets.stops[b, 0] = joints.stiffness[j]
+    sets.stops[b, 1] = max(joints.lower[j] - x, -_FAR_STOP)
+    sets.stops[b, 2] = max(x - joints.upper[j], -_FAR_STOP)
+
+
+@jit
+def measure(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians, margin: float
+) -> float:
+    """Write the slip and the gap of forces; the largest share by which one exceeds its bound.
+
+    Forces are at their bounds where these are k d^p of a depth that differs by the margin at most.
+    The slip is the natural map over the stiffness of the row.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: an evaluated point, whose sums are written.
+        linear: with the stiffnesses of the rows.
+        margin: error of a depth [m].
+    """
+    n, beyond, m = stage.contacts.n[0], 0.0, at.w.shape[1]
+    at.sums[SLIP] = at.sums[GAP] = 0.0
+    f, F, Phi, z = zero_vector(3), zero_vector(3), zero_vector(3), vector(3)
+    X, Y = matrix(3, 3), matrix(3, 3)
+    sets = _one_set(system)
+    for b in range(at.n_active[0]):
+        row = at.active[b]
+        rho = linear.rho[row]
+        sets.rho[0] = rho
+        if row < n:
+            depth, load = at.places.depth[row], at.w[row, m - 1]
+            most, share = largest_force(system.cone, depth + margin), 1.0
+            if load > most:
+                share = most / load
+                beyond = max(beyond, min(1.0 - share, load / (_NO_FORCE * system.tree.weight)))
+            for e in range(m):
+                f[e], F[e] = share * at.w[row, e], at.work[row, e]
+            sets.kind[0] = POLYHEDRON if system.cone.sides > 0 else ROUND
+            sets.friction[0] = at.places.friction[row]
+            at_bound = depth_of_force(system.cone, share * load) >= depth - margin
+            project(sets, 0, f, F, 0.0 if at_bound else math.inf, Phi, X, Y, z)
+            square = Phi[0] * Phi[0] + Phi[1] * Phi[1] + Phi[2] * Phi[2]
+        else:
+            off, excess = _measure_joint(system, at, row, n, rho, margin)
+            square, beyond = off * off, max(beyond, excess)
+        if rho > 0.0:
+            at.sums[SLIP] = max(at.sums[SLIP], math.sqrt(square) / rho)
+            at.sums[GAP] += square / rho
+    return beyond
+
+
+@jit
+def _one_set(system: System) -> ForceSets:
+    """Memory for the set of one contact."""
+    return ForceSets(
+        kind=np.empty(1, np.int64),
+        first=np.array([0, 3]),
+        rho=np.empty(1),
+        friction=np.empty(1),
+        compliance=np.zeros(1),
+        offset=np.zeros(1),
+        stops=np.zeros((1, 3)),
+        sides=system.cone.sides,
+        angle=system.cone.angle,
+        reach=system.cone.reach,
+    )
+
+
+@jit
+def _measure_joint(
+    system: System, at: StageIterate, row: int, n: int, rho: float, margin: float
+) -> tuple[float, float]:
+    """Natural map of a joint's force, and the share by which it exceeds its interval."""
+    least, width, _, _ = interval(system.joints, row - n, at.q)
+    slack, f = system.joints.stiffness[row - n] * margin, at.w[row, 0]
+    if system.joints.coordinates[row - n] < 0:
+        slack = 0.0
+    low, high, excess = least - slack, least + width + slack, 0.0
+    if f < low or f > high:
+        off = low - f if f < low else f - high
+        excess = min(off / abs(f), off / (_NO_FORCE * system.tree.weight))
+        f = min(max(f, low), high)
+    aim = f - rho * at.work[row, 0]
+    if aim > high - 2.0 * slack:
+        return min(f - (high - 2.0 * slack), 0.0), excess
+    if aim < low + 2.0 * slack:
+        return max(f - (low + 2.0 * slack), 0.0), excess
+    return f - aim, excess
+
+
+@jit
+def residual_over(system: System, stage: Stage, at: StageIterate, tolerances: Tolerances) -> float:
+    """The largest entry of G over its tolerance, each dof's by its own weight and inertia."""
+    most = 0.0
+    for l in range(at.G.size):
+        rounding = tolerances.rounding * system.inertias[l]
+        most = max(most, abs(at.G[l]) / max(tolerances.residual * system.scales[l], rounding))
+    return most if at.sums[RESIDUAL] < np.inf else np.inf
+
+
+@jit
+def _is_solved(
+    system: System,
+    stage: Stage,
+    at: StageIterate,
+    linear: StageJacobians,
+    tolerances: Tolerances,
+    over: float,
+) -> bool:
+    """Whether a point meets the tolerances; `over`: see `residual_over`."""
+    if system.forces:
+        beyond = measure(system, stage, at, linear, tolerances.depth)
+        if beyond > tolerances.residual:
+            return False
+    return over <= 1.0 and at.sums[SLIP] <= tolerances.slip
+
+
+@jit
+def keep_derivatives(before: StageIterate, at: StageIterate) -> None:
+    """Take the derivatives of inertia and torques from the point before."""
+    copy_matrix(before.A, at.A)
+    copy_matrix(before.D, at.D)
+    copy_matrix(before.E, at.E)
+    copy_matrix(before.joint_axis_rates, at.joint_axis_rates)
 
 
 @inlined
@@ -308,24 +594,6 @@ def try_step(
     if system.derivative == SECANT:
         learn_slopes(stage.contacts, here, there)
     return there.sums[RESIDUAL]
-
-
-@jit
-def keep_derivatives(before: StageIterate, at: StageIterate) -> None:
-    """Take the derivatives of inertia and torques from the point before."""
-    copy_matrix(before.A, at.A)
-    copy_matrix(before.D, at.D)
-    copy_matrix(before.E, at.E)
-    copy_matrix(before.joint_axis_rates, at.joint_axis_rates)
-
-
-@jit
-def _is_solved(at: StageIterate, tolerances: Tolerances, share: float) -> bool:
-    """Whether a point meets a share of the tolerances."""
-    return (
-        at.sums[RESIDUAL] <= share * tolerances.residual
-        and at.sums[SLIP] <= share * tolerances.slip
-    )
 
 
 @inlined
@@ -360,76 +628,49 @@ def solve_stage(
     evaluate(system, stage, here, derived)
     clear_slopes(here)
     evaluations, iterations, swapped, work, kept = 1, 0, False, 0, False
-    if not here.sums[RESIDUAL] <= tolerances.start:
+    over = residual_over(system, stage, here, tolerances)
+    outcome, solved = CONVERGED, False
+    if not here.sums[RESIDUAL] < np.inf:
         counts[1] += 1
         counts[3] += 1
-        return STALLED if here.sums[RESIDUAL] < np.inf else NOT_FINITE, False
-    proximal, outcome = tolerances.proximal, CONVERGED
-    solved = _is_solved(here, tolerances, tolerances.guess)
+        return NOT_FINITE, False
+    each = work_of(dq.size, here.n_active[0])
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
             outcome = ITERATION_LIMIT
             break
         if not derived:
-            kept = not kept and here.sums[RESIDUAL] <= _NEAR * tolerances.residual
+            kept = not kept and over <= _NEAR
             if kept:
                 keep_derivatives(there, here)
             else:
                 evaluate(system, stage, here, True)
         linearise(system, stage, here, linear)
-        each = work_of(dq.size, here.n_active[0])
-        while True:
-            iterations += 1
-            work += each
-            if evaluations + work > budget:  # before it, since one may be too long
-                outcome = BUDGET_SPENT
-                break
-            # One more iteration is cheaper than to follow the centre in the first one, which often
-            # is the last; but for contact models in Python.
-            followed = system.called > 0 or iterations > 1
-            outcome = newton_step(here, linear, proximal, followed, tolerances.slip, w1, dq)
-            if outcome == SINGULAR:
-                break
-            if outcome == CONVERGED:
-                t, most = 1.0, largest_motion(here, linear, dq)
-                if most > tolerances.reach:
-                    t = tolerances.reach / most
-                largest = max(tolerances.near, here.sums[RESIDUAL])
-                taken = False
-                for _ in range(_MOST_TRIES):
-                    # A whole step is likely to be the last one, whose derivatives nobody reads.
-                    derived = tolerances.derived or t < 1.0
-                    residual = try_step(system, stage, here, dq, w1, t, derived, there)
-                    evaluations += 1
-                    taken = residual <= largest
-                    if taken or evaluations + work >= budget:
-                        break
-                    # Beyond the surface forces grow with the square of the depth, or so.
-                    share = math.sqrt(largest / residual) if residual < np.inf else 0.0
-                    t *= min(max(share, _LEAST_FACTOR), _SHORTEN)
-                    if t < _SHORTEST:
-                        break
-                if taken:
-                    break
-            counts[2] += 1
-            grown = _UNSOLVED if outcome == QP_FAILED else _TIGHTEN
-            used = max(proximal, least_term(here, dq.size))
-            proximal = max(grown * used, FIRST_PROXIMAL)
-            if proximal > _MOST_PROXIMAL or evaluations + work >= budget:
-                outcome = QP_FAILED if outcome == QP_FAILED else STALLED
-                break
+        iterations += 1
+        work += each
+        if evaluations + work > budget:  # before it, since one may be too long
+            outcome = BUDGET_SPENT
+            break
+        outcome = newton_step(system, stage, here, linear, tolerances, w1, dq)
         if outcome != CONVERGED:
             break
+        outcome, t, derived = CONVERGED, 1.0, tolerances.derived or over > _FAR
+        for _ in range(_MOST_TRIES):
+            residual = try_step(system, stage, here, dq, w1, t, derived, there)
+            evaluations += 1
+            if residual <= _LARGE * max(here.sums[RESIDUAL], system.tree.weight):
+                break
+            counts[2] += 1
+            t *= _SHORTEN
+        if not residual < np.inf:
+            outcome = STALLED
+            break
         here, there, swapped = there, here, not swapped
-        if saturate(system.joints, stage.torque, here.error, here.v, True):
-            evaluate(system, stage, here, True)
-            evaluations, derived = evaluations + 1, True
-        solved = _is_solved(here, tolerances, 1.0)
-        # The gap is no merit function: it may rise on the way. Only what has failed counts.
-        proximal = max(_RELAX * proximal, tolerances.proximal)
+        over = residual_over(system, stage, here, tolerances)
+        solved = _is_solved(system, stage, here, linear, tolerances, over)
     if not here.sums[RESIDUAL] < np.inf:
         outcome = NOT_FINITE
-    elif _is_solved(here, tolerances, 1.0):
+    elif solved:
         outcome = CONVERGED
     counts[0] += iterations
     counts[1] += evaluations
