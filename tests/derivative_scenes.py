@@ -31,7 +31,7 @@ TORQUE_STEP = 1e-2  # [N m]; the motion of a step answers a torque with 1e-4 rad
 
 # The solvers are asked for all they can give, so that differences of steps mean something.
 _SETTLED = ViNewton(tolerance=1e-8, slip=1e-6)
-TIGHT = ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-9)
+TIGHT = ViNewton(tolerance=1e-13, slip=3e-12)
 _PRINCIPLE = {"vi_newton": TIGHT}
 _PGM = ProjectedGradient(
     tolerance=1e-13,

@@ -30,7 +30,7 @@ REDUNDANT = 1e-5  # of four feet that share a load; their differences are good t
 MINIMISED = 1e-4  # of velocities that are known to the 1e-11 rad/s that PGM leaves
 SHALLOW = 1e-4  # differences over 1e-11 m
 SLOPE = 0.1  # of the order of Taylor remainders over a decade and a half
-WRENCHES = {"vi_newton": ViNewton(tolerance=1e-12, slip=1e-10, proximal=1e-9)}
+WRENCHES = {"vi_newton": ViNewton(tolerance=1e-12, slip=1e-10)}
 H = scenes.H
 FALL = 0.15  # [s] in which a body falls by more than 0.1 m in first order
 

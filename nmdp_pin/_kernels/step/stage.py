@@ -270,19 +270,39 @@ def evaluate(system: System, stage: Stage, at: StageIterate, derived: bool) -> N
     for l in range(at.v.size):
         at.v[l] *= rate
     _add_inertia(system, stage, at, derived)
-    body_twists(system.tree, at.S, at.v, at.twists)
-    _subtract_torque(system, stage, at, derived)
-    add_springs(system.joints, at.q, at.G, at.A if derived else matrix(0, 0))
+    _subtract_forces(system, stage, at, derived)
     if derived:
         turn_dofs(system.tree, at.S, at.twists, at.joint_axis_rates)
-    at.sums[GAP] = at.sums[SLIP] = 0.0
-    at.n_active[0] = 0
-    _subtract_contacts(system, stage, at)
-    _subtract_joints(system, stage, at)
     square = 0.0
     for l in range(at.G.size):
         square += at.G[l] * at.G[l]
     at.sums[RESIDUAL] = math.sqrt(square)
+
+
+@jit
+def _subtract_forces(system: System, stage: Stage, at: StageIterate, derived: bool) -> None:
+    """Subtract the forces of motors, springs, contacts and joints from G."""
+    body_twists(system.tree, at.S, at.v, at.twists)
+    _subtract_torque(system, stage, at, derived)
+    add_springs(system.joints, at.q, at.G, at.A if derived else matrix(0, 0))
+    at.sums[GAP] = at.sums[SLIP] = 0.0
+    at.n_active[0] = 0
+    _subtract_contacts(system, stage, at)
+    _subtract_joints(system, stage, at)
+
+
+@jit
+def finish(system: System, stage: Stage, at: StageIterate, residual: float) -> None:
+    """Write kinematics and forces at `at.q` and `at.w`, whose residual is known well enough.
+
+    What is left of an evaluation is the inertia, without which G says nothing.
+    """
+    difference(system.tree.space, stage.q_ref, at.q, at.v)
+    for l in range(at.v.size):
+        at.v[l] *= stage.rate
+    kinematics(system, at.q, at)
+    _subtract_forces(system, stage, at, False)
+    at.sums[RESIDUAL] = residual
 
 
 @jit

@@ -37,6 +37,7 @@ from nmdp_pin._kernels.solver.force_sets import (
     project,
 )
 from nmdp_pin._kernels.step.stage import (
+    EXACT,
     GAP,
     RESIDUAL,
     SECANT,
@@ -48,6 +49,7 @@ from nmdp_pin._kernels.step.stage import (
     clear_slopes,
     count_rows,
     evaluate,
+    finish,
     force_of,
     learn_slopes,
     linearise,
@@ -66,8 +68,7 @@ _OF_DEPTH, _OF_SLIP = 1e-6, 1e-2  # shares of the depth and the slip that an ine
 _ROUNDING = 1e-13  # share of the largest motion of an inequality, to which it is solved at best
 _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far too large
 _LARGE = 1e3  # residual over the present one, or the weight, beyond which a step is too long
-_FAR = 1e4  # residual over its tolerance, beyond which the next point is hardly the last one
-_NEAR = 100.0  # residual over its tolerance, up to which old derivatives serve one iteration
+_SURE = 0.1  # share of the residual that a step leaves, below which the estimate of it is one
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
 
 
@@ -80,8 +81,7 @@ class Tolerances(NamedTuple):
         slip: bound on the motion that other forces could still prevent at a contact [m].
         depth: error of a depth by which a force may be larger than its bound [m].
         max_iterations: largest number of iterations from one initial guess.
-        derived: whether each point is evaluated with its derivatives, for which the last one is
-            asked.
+        derived: whether the derivatives at the last point are asked for, which then is evaluated.
     """
 
     residual: float
@@ -566,12 +566,36 @@ def _is_solved(
 
 
 @jit
-def keep_derivatives(before: StageIterate, at: StageIterate) -> None:
-    """Take the derivatives of inertia and torques from the point before."""
-    copy_matrix(before.A, at.A)
-    copy_matrix(before.D, at.D)
-    copy_matrix(before.E, at.E)
-    copy_matrix(before.joint_axis_rates, at.joint_axis_rates)
+def size_of(system: System, dq: Array) -> float:
+    """Size of a motion, by the inertias of the dofs."""
+    square = 0.0
+    for l in range(dq.size):
+        square += system.inertias[l] * dq[l] * dq[l]
+    return math.sqrt(square)
+
+
+@jit
+def holds_bounds(
+    system: System,
+    stage: Stage,
+    at: StageIterate,
+    linear: StageJacobians,
+    w1: Array,
+    dq: Array,
+    margin: float,
+) -> bool:
+    """Whether forces after a step are within their bounds at the depths that it predicts."""
+    if not system.forces:
+        return True
+    for b in range(at.n_active[1]):
+        row = at.active[b]
+        depth = at.places.depth[row]
+        for l in range(dq.size):
+            for a in range(3):
+                depth -= at.places.normal[row, a] * linear.J_force[b, a, l] * dq[l]
+        if w1[row, 2] > largest_force(system.cone, depth + margin):
+            return False
+    return True
 
 
 @inlined
@@ -582,7 +606,6 @@ def try_step(
     dq: Array,
     w1: Array,
     t: float,
-    derived: bool,
     there: StageIterate,
 ) -> float:
     """Evaluate `there`, a share t of a step from `here`; its residual."""
@@ -590,7 +613,7 @@ def try_step(
     for i in range(w1.shape[0]):
         for e in range(w1.shape[1]):
             there.w[i, e] = here.w[i, e] + t * (w1[i, e] - here.w[i, e]) if t < 1.0 else w1[i, e]
-    evaluate(system, stage, there, derived)
+    evaluate(system, stage, there, True)
     if system.derivative == SECANT:
         learn_slopes(stage.contacts, here, there)
     return there.sums[RESIDUAL]
@@ -624,10 +647,10 @@ def solve_stage(
         Outcome, and whether the last point that was accepted is `there` instead of `here`.
     """
     w1 = np.empty((count_rows(system, stage), here.w.shape[1]))
-    dq, derived = np.empty(here.v.size), True
-    evaluate(system, stage, here, derived)
+    dq, before = np.empty(here.v.size), math.inf
+    evaluate(system, stage, here, True)
     clear_slopes(here)
-    evaluations, iterations, swapped, work, kept = 1, 0, False, 0, False
+    evaluations, iterations, swapped, work = 1, 0, False, 0
     over = residual_over(system, stage, here, tolerances)
     outcome, solved = CONVERGED, False
     if not here.sums[RESIDUAL] < np.inf:
@@ -639,12 +662,6 @@ def solve_stage(
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
             outcome = ITERATION_LIMIT
             break
-        if not derived:
-            kept = not kept and over <= _NEAR
-            if kept:
-                keep_derivatives(there, here)
-            else:
-                evaluate(system, stage, here, True)
         linearise(system, stage, here, linear)
         iterations += 1
         work += each
@@ -654,14 +671,36 @@ def solve_stage(
         outcome = newton_step(system, stage, here, linear, tolerances, w1, dq)
         if outcome != CONVERGED:
             break
-        outcome, t, derived = CONVERGED, 1.0, tolerances.derived or over > _FAR
+        # Newton's method converges quadratically: what it leaves falls as the squares of its steps
+        size = size_of(system, dq)
+        left = (size / before) ** 2 if before > 0.0 else 1.0
+        before = size
+        if (
+            iterations > 1
+            and not tolerances.derived
+            and system.derivative == EXACT
+            and left < _SURE
+            and left * over <= 1.0
+            and left * here.sums[SLIP] <= tolerances.slip
+            and holds_bounds(system, stage, here, linear, w1, dq, tolerances.depth)
+        ):
+            integrate(system.tree.space, here.q, 1.0, dq, there.q)
+            copy_matrix(w1, there.w[: len(w1)])
+            residual, slip = left * here.sums[RESIDUAL], left * here.sums[SLIP]
+            finish(system, stage, there, residual)
+            there.sums[SLIP] = slip
+            here, there, swapped, solved = there, here, not swapped, True
+            break
+        t = 1.0
         for _ in range(_MOST_TRIES):
-            residual = try_step(system, stage, here, dq, w1, t, derived, there)
+            residual = try_step(system, stage, here, dq, w1, t, there)
             evaluations += 1
             if residual <= _LARGE * max(here.sums[RESIDUAL], system.tree.weight):
                 break
             counts[2] += 1
             t *= _SHORTEN
+        if t < 1.0:
+            before = math.inf
         if not residual < np.inf:
             outcome = STALLED
             break
