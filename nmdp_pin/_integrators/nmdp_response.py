@@ -13,6 +13,11 @@ from nmdp_pin._dynamics.parameters import COMMAND, other_systems, residual_by_co
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels.compiler.callbacks import register
+from nmdp_pin._kernels.derivative.force_directions import (
+    ForceDirections,
+    embed,
+    force_conditions,
+)
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
 from nmdp_pin._kernels.derivative.step_derivatives import KNOWN, NEAR
 from nmdp_pin._kernels.derivative.step_response import respond_to_start
@@ -130,6 +135,7 @@ class DifferentiableForm:
         name: str,
         at: StageIterate,
         rates: StageRates,
+        directions: ForceDirections,
         command: Command,
         conditions: Stationarity | None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -143,19 +149,30 @@ class DifferentiableForm:
             return following * by_command, works
         of_G, of_r = [], []
         for *pair, apart in self._forms(name):
-            (G1, r1), (G0, r0) = (self._evaluated(other, at, conditions) for other in pair)
+            (G1, r1), (G0, r0) = (
+                self._evaluated(other, at, directions, conditions) for other in pair
+            )
             of_G.append((G1 - G0) / apart)
             of_r.append((r1 - r0) / apart)
         shape = len(of_G), -1
         return np.reshape(of_G, shape).T, np.reshape(of_r, shape).T
 
     def _evaluated(
-        self, form: CompiledSystem, at: StageIterate, conditions: Stationarity | None
+        self,
+        form: CompiledSystem,
+        at: StageIterate,
+        directions: ForceDirections,
+        conditions: Stationarity | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """G and r of the rows that act at a point, of the stage of another form."""
-        other = form.new_point()
+        other, stage = form.new_point(), self.memory.stage
         other.q[:], other.w[:] = at.q, at.w
-        evaluate(form.record, self.memory.stage, other, False)
+        evaluate(form.record, stage, other, False)
+        if form.forces:
+            mu = at.places.friction
+            embed(stage, at, other, mu, directions)
+            evaluate(form.record, stage, other, False)
+            return other.G, force_conditions(form.record, stage, other, at, mu, directions)
         if conditions is not None:
             return other.G, conditions.of_form(form)
         k, touching = at.n_active
@@ -209,6 +226,7 @@ class _Completion:
         settled: bool,
         known: float,
         rates: StageRates,
+        directions: ForceDirections,
         G_p: np.ndarray,
         r_p: np.ndarray,
     ) -> float:
@@ -220,6 +238,7 @@ class _Completion:
             settled: whether it is known to its last digits.
             known: smallest motion that it resolves [m, rad].
             rates: derivatives of the stage's equations; with a minimiser, r and its are written.
+            directions: those in which forces change.
             G_p: derivatives of G by the torque and the parameters; those by the latter are written.
             r_p: derivatives of r by the parameters, written.
 
@@ -239,7 +258,9 @@ class _Completion:
                 conditions.write_rates()
         columns_G, columns_r = G_p[:, len(G_p) :], r_p
         for name in self._names:
-            of_G, of_r = form.by_parameter(name, at, rates, self._commands[i], conditions)
+            of_G, of_r = form.by_parameter(
+                name, at, rates, directions, self._commands[i], conditions
+            )
             width = of_G.shape[1]
             columns_G[:, :width], columns_r[:, :width] = of_G, of_r
             columns_G, columns_r = columns_G[:, width:], columns_r[:, width:]

@@ -426,7 +426,7 @@ def test_budget_of_a_search_that_fails():
 def test_solutions_to_rounding(rate):
     """Places are known to 2e-14 m where that is asked for, whatever the step."""
     found = pulled((0.4, 0.2), 1.0, rate).solve(
-        (0.0, 0.0), residual=1e-13, slip=2e-14, proximal=1e-10
+        (0.0, 0.0), residual=1e-13, slip=2e-14
     )
     assert found.status is Status.CONVERGED
     t = np.array([0.4, 0.2])

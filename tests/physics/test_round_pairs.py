@@ -22,7 +22,7 @@ SHALLOW = 0.01  # share of the depth that the deepest contact may lack
 DEEPEST = 8e-3  # [m] of an impact at 0.8 m/s on two contacts, (3 m v^2 / 4 k)^(1/3)
 STIFFNESS = 1e6  # [N/m^2]
 CONE = FrictionCone(stiffness=STIFFNESS, power=2, recovery=0.0)  # what rests is still
-TIGHT = ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-9)
+TIGHT = ViNewton(tolerance=1e-13, slip=3e-12)
 EXACT = 2e-6  # of derivatives, as the issue asks; differences are good to 1e-6
 CALM_WORK = 40  # evaluations of a step; where contacts came and went it took 70 to 2000
 HALF_ANGLE = np.arctan2(0.05, 0.2)  # [rad] at the tip of the cones that lie

@@ -16,7 +16,7 @@ import numpy as np
 from nmdp_pin._kernels.algebra.linear import add_product, eliminate, solve_in_place, solve_redundant
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
-from nmdp_pin._kernels.solver.force_sets import SIMPLEX, ForceSets
+from nmdp_pin._kernels.solver.force_sets import SIMPLEX, new_sets
 
 _POSITIVE = 1e-9  # share of a row's weights that counts as more than zero
 _FULL = 1e-9  # what a sum of weights may lack of one
@@ -165,6 +165,7 @@ def respond(
     Z: Array,
     known: float,
     smoothing: float,
+    free: bool,
     face: Face,
     dq: Array,
 ) -> bool:
@@ -179,6 +180,7 @@ def respond(
         Z: derivatives by the numbers of the ends of the stages before, shape (nz - 2 nv, n).
         known: smallest motion that the end resolves [m, rad].
         smoothing: share of a row's weights up to which they are known; 0 is exact.
+        free: whether all may move, as along the directions of forces.
         face: output, kinks among others.
         dq: output, shape (nv, n).
     """
@@ -220,9 +222,11 @@ def respond(
         face.scale[:] = 1.0
     for i in range(nw):
         moves[i] /= face.scale[i]
-    if _find_face(rates, moves, known, face):
+    if free:
+        face.free[:] = True
+    elif _find_face(rates, moves, known, face):
         _open_face(rates, face)
-    if smoothing > 0.0:
+    if smoothing > 0.0 and not free:
         _solve_smoothed(rates, face, H, turned, smoothing, dw)
     else:
         _solve_on_face(rates, face, H, turned, dw)
@@ -367,19 +371,10 @@ def _positive_solutions(B: Array, positive: Array) -> None:
                 J[0, a, i] = V[0, i, a]
                 motion[0, a] += V[0, i, a] * sums[0, i]
         one, none = np.zeros(1), np.zeros((1, m))
+        sets = new_sets(1, 0, 0.0, 1.0)
+        sets.kind[0], sets.first[1], sets.rho[0] = SIMPLEX, m, 1.0 / largest
         vi = AffineVI(
-            sets=ForceSets(
-                kind=np.full(1, SIMPLEX),
-                first=np.array([0, m]),
-                rho=np.full(1, 1.0 / largest),
-                friction=one,
-                compliance=one,
-                offset=one,
-                stops=np.zeros((1, 3)),
-                sides=0,
-                angle=0.0,
-                reach=1.0,
-            ),
+            sets=sets,
             J_force=J,
             J_motion=J,
             of_depth=np.zeros((1, rows)),
@@ -471,6 +466,8 @@ def face_basis(free: Array, tight: Array, first: Array, scale: Array, basis: Arr
     """
     column = 0
     for c in range(tight.size):
+        if first[c] == first[c + 1]:
+            continue
         unit, before = 1.0 / math.sqrt(scale[first[c]]), 0
         for e in range(first[c], first[c + 1]):
             if not free[e]:

@@ -13,6 +13,7 @@ from nmdp_pin._kernels.algebra.manifold import (
 )
 from nmdp_pin._kernels.compiler.callbacks import call_complete
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.derivative.force_directions import directions_of
 from nmdp_pin._kernels.derivative.implicit_function import (
     add_by_numbers,
     new_face,
@@ -25,7 +26,11 @@ from nmdp_pin._kernels.derivative.material_rates import (
     open_parts,
     write_rates,
 )
-from nmdp_pin._kernels.derivative.step_derivatives import resolve_stage, stage_rates
+from nmdp_pin._kernels.derivative.step_derivatives import (
+    along_directions,
+    resolve_stage,
+    stage_rates,
+)
 from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
 from nmdp_pin._kernels.step.stage import NEWTON_EULER, StageJacobians, System
 from nmdp_pin._kernels.step.step import Memory, Options, Scheme, Start
@@ -153,10 +158,17 @@ def respond_to_start(
             add_inertia_rates(system, stage, at, parts, i, of_v, rates.v_z, rates.G_z)
         for l in range(nv):
             G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
+        directions = directions_of(system, stage, at, linear, known)
+        if system.forces:
+            rates = along_directions(system, stage, at, rates, directions)
+            nw = rates.w.size
+            face, r_p = new_face(k, nw), np.zeros((nw, n - 3 * nv))
         if handle:
-            known = call_complete(handle, i, index, same, known, rates, G_p, r_p)
-        if not respond(rates, G_p, r_p, Z, known, smoothing, face, dq):
+            known = call_complete(handle, i, index, same, known, rates, directions, G_p, r_p)
+        if not respond(rates, G_p, r_p, Z, known, smoothing, system.forces, face, dq):
             return False, settled, number
+        for x in range(k):
+            face.kink_sum[x] |= directions.near[x]
         number += find_switches(system, memory, at, rates.first, face, known, switches[number:])
         if i + 1 < stages:
             for k in range(nv):

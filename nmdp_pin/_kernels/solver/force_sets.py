@@ -23,6 +23,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import vector
 
@@ -32,7 +34,7 @@ ROUND, POLYHEDRON, SIMPLEX, INTERVAL = range(4)
 
 # Pieces of a cone: no force, inside, on its side, at its bound, and on the rim of that.
 APEX, INSIDE, SIDE, BOUND, RIM = range(5)
-_SECTORS = 8  # piece of a polyhedron: that above and _SECTORS times the number of its side or edge
+SECTORS = 8  # piece of a polyhedron: that above and SECTORS times the number of its side or edge
 
 
 class ForceSets(NamedTuple):
@@ -62,6 +64,23 @@ class ForceSets(NamedTuple):
     sides: int
     angle: float
     reach: float
+
+
+@jit
+def new_sets(blocks: int, sides: int, angle: float, reach: float) -> ForceSets:
+    """Memory for sets, without coordinates, bounds and stops."""
+    return ForceSets(
+        kind=np.zeros(blocks, np.int64),
+        first=np.zeros(blocks + 1, np.int64),
+        rho=np.ones(blocks),
+        friction=np.zeros(blocks),
+        compliance=np.zeros(blocks),
+        offset=np.zeros(blocks),
+        stops=np.zeros((blocks, 3)),
+        sides=sides,
+        angle=angle,
+        reach=reach,
+    )
 
 
 @jit
@@ -115,7 +134,7 @@ def project(
     else:
         piece = _project_pyramid(sets, sets.friction[b], y, P, X)
     row, of_load, of_depth = bound_row(sets, b, f[2], depth)
-    if piece % _SECTORS != APEX and P[2] - f[2] + row > 0.0:
+    if piece % SECTORS != APEX and P[2] - f[2] + row > 0.0:
         if f[2] - row <= 0.0:  # there is nothing to press on
             piece = APEX
         else:
@@ -126,13 +145,13 @@ def project(
             if kind == ROUND:
                 return BOUND + _project_disc(sets.friction[b], rho, f, F, y, Phi, X, Y)
             return BOUND + _project_polygon(sets, b, f, F, y, Phi, X, Y)
-    if piece % _SECTORS == APEX:
+    if piece % SECTORS == APEX:
         for i in range(3):
             Phi[i] = f[i]
             for j in range(3):
                 X[i, j] = 1.0 if i == j else 0.0
         return APEX
-    if piece % _SECTORS == INSIDE:
+    if piece % SECTORS == INSIDE:
         for i in range(3):
             Phi[i] = rho * F[i]
             X[i, 0] = X[i, 1] = X[i, 2] = 0.0
@@ -190,6 +209,13 @@ def _project_disc(
 
 
 @jit
+def side_of(sets: ForceSets, number: int) -> tuple[float, float]:
+    """Direction along a side of the polygon."""
+    middle = sets.angle + (number + 0.5) * 2.0 * math.pi / sets.sides
+    return -math.sin(middle), math.cos(middle)
+
+
+@jit
 def _sector(sets: ForceSets, y: Array) -> tuple[int, float, float, float, float]:
     """Side of the polygon towards which y lies: its number, normal (x, y), and y's components."""
     width = 2.0 * math.pi / sets.sides
@@ -221,7 +247,7 @@ def _project_pyramid(sets: ForceSets, mu: float, y: Array, P: Array, D: Array) -
         D[0, 1] -= x0 * x1
         D[1, 0] -= x0 * x1
         D[1, 1] += x0 * x0
-        return SIDE + _SECTORS * (2 * number + 1)
+        return SIDE + SECTORS * (2 * number + 1)
     e_edge, edge = (s, (number + 1) % sets.sides) if e > 0.0 else (-s, number)
     a0, a1 = c * x0 - e_edge * x1, c * x1 + e_edge * x0
     share = 1.0 / (1.0 + a0 * a0 + a1 * a1)
@@ -231,7 +257,7 @@ def _project_pyramid(sets: ForceSets, mu: float, y: Array, P: Array, D: Array) -
         return APEX
     P[0], P[1], P[2] = a0 * size, a1 * size, size
     _outer(a0, a1, 1.0, share, D)
-    return SIDE + _SECTORS * (2 * edge + 2)
+    return SIDE + SECTORS * (2 * edge + 2)
 
 
 @jit
@@ -266,12 +292,12 @@ def _project_polygon(
         X[0, 1] += x0 * x1
         X[1, 0] += x0 * x1
         X[1, 1] -= x0 * x0
-        return 1 + _SECTORS * (2 * number + 1)
+        return 1 + SECTORS * (2 * number + 1)
     edge, e = ((number + 1) % sets.sides, s) if across > 0.0 else (number, -s)
     a0, a1 = c * x0 - e * x1, c * x1 + e * x0
     Phi[0], Phi[1] = f[0] - a0 * n, f[1] - a1 * n
     X[0, 2], X[1, 2] = -a0, -a1
-    return 1 + _SECTORS * (2 * edge + 2)
+    return 1 + SECTORS * (2 * edge + 2)
 
 
 @jit

@@ -33,7 +33,7 @@ from nmdp_pin._kernels.solver.force_sets import (
     POLYHEDRON,
     ROUND,
     SIMPLEX,
-    ForceSets,
+    new_sets,
     project,
 )
 from nmdp_pin._kernels.step.stage import (
@@ -193,19 +193,11 @@ def state_vi(
         else:
             felt[b] = _write_dofs(asked[b - k : b - k + 1], asked[b - k : b - k + 1], 1, dofs[b])
         most = max(most, felt[b])
+    sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
+    for b in range(blocks + 1):
+        sets.first[b] = first[b]
     vi = AffineVI(
-        sets=ForceSets(
-            kind=np.empty(blocks, np.int64),
-            first=first,
-            rho=np.empty(blocks),
-            friction=np.zeros(blocks),
-            compliance=np.zeros(blocks),
-            offset=np.zeros(blocks),
-            stops=np.zeros((blocks, 3)),
-            sides=system.cone.sides,
-            angle=system.cone.angle,
-            reach=system.cone.reach,
-        ),
+        sets=sets,
         J_force=np.zeros((blocks, m, most)),
         J_motion=np.zeros((blocks, m, most)),
         of_depth=np.zeros((blocks, most)),
@@ -472,7 +464,8 @@ def measure(
     at.sums[SLIP] = at.sums[GAP] = 0.0
     f, F, Phi, z = zero_vector(3), zero_vector(3), zero_vector(3), vector(3)
     X, Y = matrix(3, 3), matrix(3, 3)
-    sets = _one_set(system)
+    sets = new_sets(1, system.cone.sides, system.cone.angle, system.cone.reach)
+    sets.first[1] = 3
     for b in range(at.n_active[0]):
         row = at.active[b]
         rho = linear.rho[row]
@@ -497,23 +490,6 @@ def measure(
             at.sums[SLIP] = max(at.sums[SLIP], math.sqrt(square) / rho)
             at.sums[GAP] += square / rho
     return beyond
-
-
-@jit
-def _one_set(system: System) -> ForceSets:
-    """Memory for the set of one contact."""
-    return ForceSets(
-        kind=np.empty(1, np.int64),
-        first=np.array([0, 3]),
-        rho=np.empty(1),
-        friction=np.empty(1),
-        compliance=np.zeros(1),
-        offset=np.zeros(1),
-        stops=np.zeros((1, 3)),
-        sides=system.cone.sides,
-        angle=system.cone.angle,
-        reach=system.cone.reach,
-    )
 
 
 @jit
