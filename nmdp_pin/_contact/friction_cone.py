@@ -1,6 +1,7 @@
-"""Coulomb friction as a polytope whose size grows with the penetration ([N] Remarks 4 and 5)."""
+"""Coulomb friction whose largest force grows with the penetration ([N] Remarks 4 and 5)."""
 
 import functools
+import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -9,12 +10,13 @@ from pydantic import Field
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin._kernels.contact.friction_cone import Cone, all_derivatives, all_vertices
-from nmdp_pin._options import Count, Flag, NonNegative, Number, Positive, check_fields
+from nmdp_pin._options import Count, Flag, NonNegative, Number, check_fields
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ContactError
 
 Power = Annotated[Count, Field(ge=1, le=6)]
 Directions = Annotated[Count, Field(ge=3, le=64)]
+Stiffness = Annotated[float, Field(gt=0)]
 Rate = Annotated[Number, Field(ge=0, le=100)]
 
 RECOVERY = 10.0  # [1/s]; measured in docs/accuracy.md
@@ -34,7 +36,7 @@ def stiffness_for_static_depth(
     Args:
         mass: mass of the robot [kg].
         n_feet: number of feet that share the weight.
-        static_depth: penetration at rest [m].
+        static_depth: penetration at rest, 0: rigid, k = inf [m].
         power: exponent of the penetration.
         gravity: gravitational acceleration [m/s^2].
     """
@@ -43,26 +45,30 @@ def stiffness_for_static_depth(
             f"no contact points were found, so nothing carries {mass:.6g} kg at static_depth: give "
             "the robot's links collision geometry, name links in `contacts`, or give `stiffness`"
         )
-    if not (mass > 0.0 and n_feet > 0 and static_depth > 0.0):
+    if not (mass > 0.0 and n_feet > 0 and static_depth >= 0.0):
         raise ContactError(
-            f"mass = {mass} kg, {n_feet} feet and static_depth = {static_depth} m must all be > 0"
+            f"mass = {mass} kg and {n_feet} feet must be > 0, static_depth = {static_depth} m >= 0"
         )
+    if static_depth == 0.0:
+        return math.inf
     return mass * gravity / (n_feet * static_depth**power)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrictionCone(WrenchSpace):
-    """Friction polytope v_j = k (d^p + zeta) (n + mu t_j), d the penetration, t_j unit tangents.
+    """Friction cone |f_t| <= mu f_n, 0 <= f_n <= k d^p, with d the penetration.
 
-    The edges inscribe the circular cone: friction is between mu cos(pi / directions) and mu, and a
-    sliding body veers towards the nearest edge, by up to 7.9 degrees with 6 directions, 3.8 with 12
-    and 1.9 with 24 (docs/accuracy.md). `circumscribed` scales mu so that friction is between mu and
-    mu / cos(pi / directions).
+    With `directions` it is the papers' polyhedron, whose vertices are k (d^p + zeta) (n + mu t_j)
+    with unit tangents t_j. They inscribe the cone: friction is between mu cos(pi / directions) and
+    mu, and a sliding body veers towards the nearest edge (docs/accuracy.md). `circumscribed` scales
+    mu so that friction is between mu and mu / cos(pi / directions). Methods that need vertices,
+    `ne-mdp` and the papers' objectives, take six where none are given.
 
     Args:
-        stiffness: k [N/m^power].
-        power: exponent p of the penetration; 3 makes the vertices twice differentiable at touch.
-        directions: number of tangents t_j; a step with 24 takes up to 1.6 times as long as with 6.
+        stiffness: k [N/m^power]; inf is a rigid contact, which the NMDP methods have with the
+            objective "dissipation".
+        power: exponent p of the penetration; 3 makes the bound twice differentiable at touch.
+        directions: number of tangents t_j; None: the cone is round.
         zeta: force without contact, up to 5 cm from a surface, in units of d^p; 0 is physical.
         angle: angle of the first tangent [rad].
         circumscribed: whether friction is at least mu in every direction instead of at most.
@@ -71,7 +77,7 @@ class FrictionCone(WrenchSpace):
             deep as its impact pressed it in.
     """
 
-    stiffness: Positive
+    stiffness: Stiffness
     power: Power = 3
     directions: Directions | None = None
     zeta: NonNegative = 0.0
@@ -95,7 +101,7 @@ class FrictionCone(WrenchSpace):
 
         Args:
             robot: robot, whose `mass` and `n_feet` are used.
-            static_depth: penetration at rest [m].
+            static_depth: penetration at rest, 0: rigid [m].
             power: exponent of the penetration.
             options: other arguments of the class.
 

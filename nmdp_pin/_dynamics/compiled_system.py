@@ -30,7 +30,12 @@ from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians
 from nmdp_pin._kernels.step.step import End, Memory, Start
 from nmdp_pin._robot import Robot
 from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin.errors import IntegratorError
 
+_RIGID = (
+    "a rigid contact (stiffness = inf, static_depth = 0) has no vertices: use an NMDP method with "
+    "objective 'dissipation' and zeta = 0, or give a finite stiffness"
+)
 NO_CONE = Cone(np.zeros((2, 1)), 0.0, 1, 0.0, 0, 0.0, 1.0)
 
 
@@ -82,7 +87,9 @@ class CompiledSystem:
     ) -> None:
         robot, law = system.robot, system.law
         # Cones are compiled; a law that is derived from them may differ.
-        self.forces = type(law) is FrictionCone and not (weights or zeroth_order or law.zeta > 0.0)
+        self.forces = type(law) is FrictionCone and not weights and law.zeta == 0.0
+        if type(law) is FrictionCone and not (self.forces or law.stiffness < np.inf):
+            raise IntegratorError(_RIGID)
         self.system, self.model = system, robot.model
         self.material, self.zeroth_order = material, zeroth_order
         self.m = 3 if self.forces else max(law.n_vertices, 1)  # of a row, of joints as well
@@ -109,7 +116,7 @@ class CompiledSystem:
             self.candidates = replace(table, rise=rates)
         derivative = stage.EXACT
         if zeroth_order:
-            derivative = stage.SECANT if secants else stage.LEFT_OUT
+            derivative = stage.SECANT if secants and not self.forces else stage.LEFT_OUT
         self.tree = tree_of(robot)
         self.record = stage.System(
             tree=self.tree,

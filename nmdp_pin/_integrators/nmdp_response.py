@@ -49,7 +49,7 @@ class DifferentiableForm:
             self.form = CompiledSystem(
                 system,
                 material=form.material,
-                weights=True,
+                weights=not form.forces,
                 saturating=form.record.saturating,
                 reach=form.candidates.reach,
             )

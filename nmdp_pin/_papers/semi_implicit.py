@@ -68,7 +68,7 @@ class SemiImplicit:
 
     def __init__(self, system: System[ContactLaw], *, reach: float) -> None:
         self.form = CompiledSystem(
-            system, zeroth_order=True, secants=False, saturating=False, reach=reach
+            system, zeroth_order=True, secants=False, weights=True, saturating=False, reach=reach
         )
         self.model, self._data = self.form.model, self.form.model.createData()
         self._memory, self._linear = self.form.new_memory(), self.form.new_linear()

@@ -644,12 +644,12 @@ def _vertex_rates(
     system: System, at: StageIterate, i: int, of_depth: Array, N: Array, own: Array
 ) -> None:
     """Derivative of V w of contact i by a motion of its body, shape (rows, 6)."""
-    if system.derivative == SECANT:
+    if system.derivative == SECANT and not system.forces:
         for a in range(own.shape[0]):
             for c in range(3):
                 for e in range(at.w.shape[1]):
                     own[a, c] += at.slopes[i, a, e, c] * at.w[i, e]
-    elif system.forces:
+    elif system.forces and system.derivative == EXACT:
         w = at.w[i]
         add_frame_derivative(at.places.normal[i], w[0], w[1], w[2], N, own)
     elif system.derivative == EXACT and not system.called:
