@@ -55,6 +55,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     ),
     "sampling": (["--trajectories", "1"], {"DURATION": 0.04}),
     "spread": (["robosimian-jump", "--method", "ne-nmdp"], {"NMDP_STEPS": (0.05,)}),
+    "start": ([], {"REPEATS": 1, "CODES": {"pass": "pass"}, "COMMANDS": (("--version",),)}),
     "step": (["sliding-box", "--duration", "0.02", "--patch", "2"], {"REPEATS": 1, "CALLS": 1}),
     "terrain": ([], {"COUNTS": (1,), "REPEATS": 1, "SLICE": 1e-4}),
     "trajectories": (["robosimian-jump", "--set", "duration=0.1"], {"NMDP_STEPS": (0.05,)}),
