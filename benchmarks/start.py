@@ -39,12 +39,12 @@ def cost(*arguments: str) -> Cost:
     """Least cost of a process of Python; its peak begins at that of this one, which is small."""
     costs = []
     for _ in range(REPEATS):
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        said = process.stderr.read().decode() if process.stderr else ""
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        ) as process:
+            said = process.stderr.read().decode() if process.stderr else ""
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode not in (0, 2) or "Traceback" in said:  # 2: a mistake in the command
             raise SystemExit(f"{arguments} failed: {said}")
         costs.append(Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024))
