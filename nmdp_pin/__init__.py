@@ -8,6 +8,7 @@ change without notice.
 
 import importlib
 import sys
+import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -138,6 +139,7 @@ _HOMES = {
     for name in names.split()
 }
 """Module of each public name, which is imported when the name is first used."""
+_LOCK = threading.RLock()  # no thread gets a name while another one still registers methods
 
 
 class _Package(ModuleType):
@@ -147,7 +149,8 @@ class _Package(ModuleType):
         if name not in _HOMES:
             text = f"module {self.__name__!r} has no attribute {name!r}"
             raise AttributeError(text, name=name, obj=self)
-        value = getattr(importlib.import_module(_HOMES[name]), name)
+        with _LOCK:
+            value = getattr(importlib.import_module(_HOMES[name]), name)
         setattr(self, name, value)
         return value
 
@@ -157,7 +160,7 @@ class _Package(ModuleType):
             value = getattr(value, name)  # `rollout` is the function, not its module
         super().__setattr__(name, value)
         if name == "_integrators":  # which do not know the papers' methods: these register here
-            importlib.import_module("nmdp_pin._papers")
+            importlib.import_module("nmdp_pin._papers.methods")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *__all__})
