@@ -1,5 +1,6 @@
 """Rigid ground: bodies rest at no depth, impacts are plastic, and hard ground comes to the same."""
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -48,11 +49,17 @@ def body(shape, position=(0.0, 0.0, 0.0), R=None) -> Robot:
     return free_body("body", shape, mass=MASS, position=tuple(position), rpy=rpy)
 
 
+@functools.cache
+def go2() -> Robot:
+    """On its feet."""
+    return load_robot("go2", contacts="feet", visuals=False)
+
+
 def scene(name: str) -> Scene:
     """What stands on level ground without depth."""
     level = [Plane(friction=MU)]
     if name == "go2":
-        robot = load_robot("go2", contacts="feet", visuals=False)
+        robot = go2()
         return Scene(robot, [Plane(height=robot.lowest_point, friction=MU)], hold(robot))
     shapes = {"box": Box(size=(0.2, 0.3, 0.1)), "ball": Sphere(radius=0.05)}
     return Scene(body(shapes[name], (0.0, 0.0, 0.05)), level, Passive())
@@ -70,7 +77,7 @@ def run(
 
 def test_a_static_depth_of_zero_is_rigid():
     """It says the same as an infinite stiffness."""
-    robot = load_robot("go2", contacts="feet", visuals=False)
+    robot = go2()
     assert FrictionCone.for_robot(robot, static_depth=0.0).stiffness == math.inf
 
 
@@ -132,7 +139,7 @@ def test_an_impact_is_plastic(name, method, order, h):
 def test_no_step_ends_inside_rigid_ground(method, order, h):
     """Wherever in a step the impact is, also where a stage of second order begins in the ground."""
     found = scene("ball")
-    for height in FALL + 0.1 * h * np.arange(25):  # over a step at 2.4 m/s
+    for height in FALL + 0.2 * h * np.arange(13):  # over a step at 2.4 m/s
         q = found.robot.standing.copy()
         q[2] += height
         _, results = run(found, rigid(), method, order, h, 0.3, q=q)
@@ -266,7 +273,8 @@ def test_boxes_rest_on_each_other(method, order, h):
 
 
 HARD = 1e-8  # [m] at rest
-LIMIT = 1e-5  # [m]; a thousand times the depth, for what a jump makes of it
+# [m]; the prototype of issue 55 has 1e-7 to 1e-6 between 100 and 10 nm where no step is halved.
+LIMIT = 1e-5
 
 
 def jump() -> Scene:
@@ -279,15 +287,16 @@ def jump() -> Scene:
 @pytest.mark.parametrize("h", [0.025, 0.05])
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_jump_on_rigid_ground_is_that_on_hard_ground(order, h):
-    """Heights of the torso agree with those on ground 10 nm deep at rest."""
+    """Heights of the torso up to the top agree with those on ground 10 nm deep at rest."""
     found = jump()
     hard = FrictionCone.for_robot(found.robot, static_depth=HARD, power=POWER)
     heights = []
     for law in (hard, rigid()):
-        _, results = run(found, law, "ne-nmdp", order, h, 1.0)
+        _, results = run(found, law, "ne-nmdp", order, h, 2.0)
         heights.append([result.state.q[1] for result in results])
-    assert np.ptp(heights[0]) > 0.1
-    np.testing.assert_allclose(heights[1], heights[0], atol=LIMIT)
+    assert max(heights[0]) > heights[0][0] + 0.1
+    top = int(np.argmax(heights[0])) + 1
+    np.testing.assert_allclose(heights[1][:top], heights[0][:top], rtol=0.0, atol=LIMIT)
 
 
 @pytest.mark.parametrize("h", [0.01, 0.04])
@@ -304,4 +313,4 @@ def test_a_quadruped_lands_on_rigid_ground_as_on_hard_ground(method, order, h):
     for law in (hard, rigid()):
         _, results = run(found, law, method, order, h, 0.6, q=q, v=v)
         places.append([result.state.q[:3] for result in results])
-    np.testing.assert_allclose(places[1], places[0], atol=LIMIT)
+    np.testing.assert_allclose(places[1], places[0], rtol=0.0, atol=LIMIT)

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from physics_scenes import POWER, G, block, cone, ground, path, resting, run
+from physics_scenes import POWER, G, block, cone, ground, path, resting, run, stopping_way
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Passive
@@ -47,10 +47,7 @@ def test_a_plate_slides_straight_and_as_far_in_every_direction(method, order, h)
     ends = [slide(method, order, h, heading, law) for heading in HEADINGS]
     veers = [turned(end, heading) for end, heading in zip(ends, HEADINGS, strict=True)]
     assert max(veers) < VEER
-    exact = SPEED**2 / (2.0 * MU * G)
-    if order == 1:
-        n = int(SPEED / (MU * G * h))  # steps until it stops
-        exact = h * (n * SPEED - 0.5 * MU * G * h * n * (n + 1))
+    exact = stopping_way(SPEED, MU, h, order)
     np.testing.assert_allclose(np.linalg.norm(ends, axis=1), exact, rtol=FURTHER)
 
 
