@@ -13,12 +13,8 @@ from nmdp_pin._dynamics.parameters import COMMAND, other_systems, residual_by_co
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels.compiler.callbacks import register
-from nmdp_pin._kernels.derivative.force_directions import (
-    ForceDirections,
-    embed,
-    force_conditions,
-)
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.derivative.map_rates import map_rates
 from nmdp_pin._kernels.derivative.step_derivatives import KNOWN, NEAR
 from nmdp_pin._kernels.derivative.step_response import respond_to_start
 from nmdp_pin._kernels.derivative.switches import KINDS
@@ -135,7 +131,7 @@ class DifferentiableForm:
         name: str,
         at: StageIterate,
         rates: StageRates,
-        directions: ForceDirections,
+        smoothing: float,
         command: Command,
         conditions: Stationarity | None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -150,7 +146,7 @@ class DifferentiableForm:
         of_G, of_r = [], []
         for *pair, apart in self._forms(name):
             (G1, r1), (G0, r0) = (
-                self._evaluated(other, at, directions, conditions) for other in pair
+                self._evaluated(other, at, smoothing, conditions) for other in pair
             )
             of_G.append((G1 - G0) / apart)
             of_r.append((r1 - r0) / apart)
@@ -161,7 +157,7 @@ class DifferentiableForm:
         self,
         form: CompiledSystem,
         at: StageIterate,
-        directions: ForceDirections,
+        smoothing: float,
         conditions: Stationarity | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """G and r of the rows that act at a point, of the stage of another form."""
@@ -169,10 +165,9 @@ class DifferentiableForm:
         other.q[:], other.w[:] = at.q, at.w
         evaluate(form.record, stage, other, False)
         if form.forces:
-            mu = at.places.friction
-            embed(stage, at, other, mu, directions)
-            evaluate(form.record, stage, other, False)
-            return other.G, force_conditions(form.record, stage, other, at, mu, directions)
+            of_map = map_rates(form.record, stage, other, self._linear, 0.0, smoothing)
+            touching = at.n_active[1]
+            return other.G, np.append(of_map.Phi[:touching].ravel(), of_map.Phi[touching:, 0])
         if conditions is not None:
             return other.G, conditions.of_form(form)
         k, touching = at.n_active
@@ -225,8 +220,8 @@ class _Completion:
         index: int,
         settled: bool,
         known: float,
+        smoothing: float,
         rates: StageRates,
-        directions: ForceDirections,
         G_p: np.ndarray,
         r_p: np.ndarray,
     ) -> float:
@@ -237,8 +232,8 @@ class _Completion:
             index: index of the point where it ends.
             settled: whether it is known to its last digits.
             known: smallest motion that it resolves [m, rad].
+            smoothing: as in `kernels.implicit_function.respond`.
             rates: derivatives of the stage's equations; with a minimiser, r and its are written.
-            directions: those in which forces change.
             G_p: derivatives of G by the torque and the parameters; those by the latter are written.
             r_p: derivatives of r by the parameters, written.
 
@@ -259,7 +254,7 @@ class _Completion:
         columns_G, columns_r = G_p[:, len(G_p) :], r_p
         for name in self._names:
             of_G, of_r = form.by_parameter(
-                name, at, rates, directions, self._commands[i], conditions
+                name, at, rates, smoothing, self._commands[i], conditions
             )
             width = of_G.shape[1]
             columns_G[:, :width], columns_r[:, :width] = of_G, of_r

@@ -124,12 +124,12 @@ def call_complete(
     index: int,
     settled: bool,
     known: float,
+    smoothing: float,
     rates: Any,
-    directions: Any,
     G_p: Array,
     r_p: Array,
 ) -> float:
     """What Python knows of the derivatives of a stage; see `nmdp_response`."""
     with objmode(known="float64"):
-        known = callee(handle).complete(i, index, settled, known, rates, directions, G_p, r_p)
+        known = callee(handle).complete(i, index, settled, known, smoothing, rates, G_p, r_p)
     return known

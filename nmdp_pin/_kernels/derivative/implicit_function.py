@@ -180,7 +180,7 @@ def respond(
         Z: derivatives by the numbers of the ends of the stages before, shape (nz - 2 nv, n).
         known: smallest motion that the end resolves [m, rad].
         smoothing: share of a row's weights up to which they are known; 0 is exact.
-        free: whether all may move, as along the directions of forces.
+        free: whether all may move, as forces whose natural map r is.
         face: output, kinks among others.
         dq: output, shape (nv, n).
     """

@@ -21,8 +21,7 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import motion_at, turn_back
 from nmdp_pin._kernels.contact.friction_cone import add_frame_derivative, cone_derivative
-from nmdp_pin._kernels.derivative.force_directions import ForceDirections, count_directions
-from nmdp_pin._kernels.derivative.implicit_function import StageRates, new_rates
+from nmdp_pin._kernels.derivative.implicit_function import StageRates
 from nmdp_pin._kernels.geometry.planes import missed_contacts, select_overlaps
 from nmdp_pin._kernels.step.stage import (
     NEWTON_EULER,
@@ -207,57 +206,6 @@ def stage_rates(
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)
-
-
-@jit
-def along_directions(
-    system: System, stage: Stage, at: StageIterate, rates: StageRates, directions: ForceDirections
-) -> StageRates:
-    """Derivatives along the directions in which forces change, from those by all their coordinates.
-
-    Args:
-        system: what all steps share.
-        stage: equations of the stage.
-        at: its end.
-        rates: derivatives by the coordinates of the forces.
-        directions: the directions.
-    """
-    k, n, nv = directions.number.size, stage.contacts.n[0], at.v.size
-    result = new_rates(nv, rates.G_z.shape[1], k, count_directions(directions), True)
-    result.G_q[:], result.G_z[:] = rates.G_q, rates.G_z
-    result.v_q[:], result.v_z[:] = rates.v_q, rates.v_z
-    result.forces[:], result.r_q[:], result.r_w[:], result.r_z[:] = 0.0, 0.0, 0.0, 0.0
-    result.bends[:] = 0.0
-    result.first[0], c = 0, 0
-    for x in range(k):
-        begin, m = rates.first[x], rates.first[x + 1] - rates.first[x]
-        row, number = at.active[x], directions.number[x]
-        for j in range(number):
-            E, bound = directions.E[x, j], j == 0 and directions.bound[x]
-            result.w[c + j], result.r[c + j] = 1.0, 0.0
-            for e in range(m):
-                result.forces[c + j] += E[e] * rates.forces[begin + e]
-                if bound:
-                    continue
-                result.bends[c + j] += E[e] * rates.bends[begin + e]
-                result.r_q[c + j] += E[e] * rates.r_q[begin + e]
-                result.r_z[c + j] += E[e] * rates.r_z[begin + e]
-                for i in range(number):
-                    for d in range(m):
-                        response = rates.r_w[begin + e, begin + d]
-                        result.r_w[c + j, c + i] += E[e] * response * directions.E[x, i, d]
-            result.r_w[c + j, c + j] += directions.curvature[x, j]
-            if bound and row < n:  # the depth falls where the force acts along the normal
-                result.r_q[c + j] = rates.forces[begin + 2]
-                result.r_w[c + j, c + j] = directions.compliance[x]
-            elif bound:
-                result.r_q[c + j] = rates.forces[begin]
-                result.r_w[c + j, c + j] = directions.compliance[x]
-            if bound:
-                result.bends[c + j] = result.r_q[c + j]
-        c += number
-        result.first[x + 1] = c
-    return result
 
 
 @jit

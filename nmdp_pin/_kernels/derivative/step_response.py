@@ -13,13 +13,13 @@ from nmdp_pin._kernels.algebra.manifold import (
 )
 from nmdp_pin._kernels.compiler.callbacks import call_complete
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.derivative.force_directions import directions_of
 from nmdp_pin._kernels.derivative.implicit_function import (
     add_by_numbers,
     new_face,
     new_rates,
     respond,
 )
+from nmdp_pin._kernels.derivative.map_rates import along_map, map_rates
 from nmdp_pin._kernels.derivative.material_rates import (
     add_inertia_rates,
     new_parts,
@@ -27,7 +27,6 @@ from nmdp_pin._kernels.derivative.material_rates import (
     write_rates,
 )
 from nmdp_pin._kernels.derivative.step_derivatives import (
-    along_directions,
     resolve_stage,
     stage_rates,
 )
@@ -149,7 +148,9 @@ def respond_to_start(
         at = memory.points[index]
         k, touching = at.n_active[0], at.n_active[1]
         nw = touching * m + k - touching
-        rates = new_rates(nv, nz, k, nw, system.recovery > 0.0 or options.minimiser != 0)
+        rates = new_rates(
+            nv, nz, k, nw, system.forces or system.recovery > 0.0 or options.minimiser != 0
+        )
         face, r_p = new_face(k, nw), np.zeros((nw, n - 3 * nv))
         stage_rates(system, stage, memory.origin, at, of_q, of_v, linear, rates)
         if material:
@@ -158,17 +159,17 @@ def respond_to_start(
             add_inertia_rates(system, stage, at, parts, i, of_v, rates.v_z, rates.G_z)
         for l in range(nv):
             G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
-        directions = directions_of(system, stage, at, linear, known)
         if system.forces:
-            rates = along_directions(system, stage, at, rates, directions)
-            nw = rates.w.size
-            face, r_p = new_face(k, nw), np.zeros((nw, n - 3 * nv))
+            of_map = map_rates(system, stage, at, linear, known, smoothing)
+            motions, rates = rates, new_rates(nv, nz, k, nw, True)
+            along_map(stage, at, motions, of_map, rates)
         if handle:
-            known = call_complete(handle, i, index, same, known, rates, directions, G_p, r_p)
+            known = call_complete(handle, i, index, same, known, smoothing, rates, G_p, r_p)
         if not respond(rates, G_p, r_p, Z, known, smoothing, system.forces, face, dq):
             return False, settled, number
-        for x in range(k):
-            face.kink_sum[x] |= directions.near[x]
+        if system.forces:
+            for x in range(k):
+                face.kink_sum[x] = of_map.near[x]
         number += find_switches(system, memory, at, rates.first, face, known, switches[number:])
         if i + 1 < stages:
             for k in range(nv):

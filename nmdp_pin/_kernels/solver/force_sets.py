@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import vector
+from nmdp_pin._kernels.compiler.record import matrix, vector
 
 # Kinds of sets: round and polyhedral cones truncated at k d^p, weights w >= 0 with sum(w) <= 1,
 # and an interval that widens beyond the stops of a joint.
@@ -34,6 +34,7 @@ ROUND, POLYHEDRON, SIMPLEX, INTERVAL = range(4)
 
 # Pieces of a cone: no force, inside, on its side, at its bound, and on the rim of that.
 APEX, INSIDE, SIDE, BOUND, RIM = range(5)
+_LEAST_FRICTION = 1e-6  # of a cone that is smoothed
 SECTORS = 8  # piece of a polyhedron: that above and SECTORS times the number of its side or edge
 
 
@@ -189,6 +190,54 @@ def _project_cone(mu: float, y: Array, P: Array, D: Array) -> int:
 
 
 @jit
+def smooth(
+    sets: ForceSets, b: int, f: Array, F: Array, kappa: float, Phi: Array, X: Array, Y: Array
+) -> None:
+    """Natural map of a round cone where the product of force and motion is kappa^2 instead of 0.
+
+    In coordinates g = (f_t, mu f_n) the cone is |g_t| <= g_n, and y = g - rho F' has the spectral
+    values y_n -+ |y_t|, whose positive parts (y + sqrt(y^2 + 4 kappa^2)) / 2 are smooth.
+
+    Args:
+        sets: the sets.
+        b: index of the block.
+        f: force, shape (3,).
+        F: motions, shape (3,).
+        kappa: force up to which forces are known [N].
+        Phi: output, shape (3,).
+        X: output, shape (3, 3).
+        Y: output, shape (3, 3).
+    """
+    rho, mu = sets.rho[b], max(sets.friction[b], _LEAST_FRICTION)
+    scale, y, D = vector(3), vector(3), matrix(3, 3)
+    scale[0] = scale[1] = 1.0
+    scale[2] = mu
+    for i in range(3):
+        y[i] = scale[i] * f[i] - rho * F[i] / scale[i]
+    across = max(math.sqrt(y[0] * y[0] + y[1] * y[1]), 1e-300)
+    t0, t1 = y[0] / across, y[1] / across
+    low, high = y[2] - across, y[2] + across
+    of_low = math.sqrt(low * low + 4.0 * kappa * kappa)
+    of_high = math.sqrt(high * high + 4.0 * kappa * kappa)
+    less, more = 0.5 * (low + of_low), 0.5 * (high + of_high)
+    a, c = 0.5 * (1.0 + low / of_low), 0.5 * (1.0 + high / of_high)
+    turned = (more - less) / (2.0 * across)
+    mean, half = 0.5 * (a + c), 0.5 * (c - a)
+    D[0, 0], D[0, 1] = turned + (mean - turned) * t0 * t0, (mean - turned) * t0 * t1
+    D[1, 0], D[1, 1] = D[0, 1], turned + (mean - turned) * t1 * t1
+    D[0, 2] = D[2, 0] = half * t0
+    D[1, 2] = D[2, 1] = half * t1
+    D[2, 2] = mean
+    Phi[0] = f[0] - 0.5 * (more - less) * t0
+    Phi[1] = f[1] - 0.5 * (more - less) * t1
+    Phi[2] = mu * f[2] - 0.5 * (more + less)
+    for i in range(3):
+        for j in range(3):
+            X[i, j] = ((1.0 if i == j else 0.0) - D[i, j]) * scale[j]
+            Y[i, j] = rho * D[i, j] / scale[j]
+
+
+@jit
 def _project_disc(
     mu: float, rho: float, f: Array, F: Array, y: Array, Phi: Array, X: Array, Y: Array
 ) -> int:
@@ -206,13 +255,6 @@ def _project_disc(
             X[i, j] = (1.0 if i == j else 0.0) - turned * kept
             Y[i, j] = rho * turned * kept
     return 1
-
-
-@jit
-def side_of(sets: ForceSets, number: int) -> tuple[float, float]:
-    """Direction along a side of the polygon."""
-    middle = sets.angle + (number + 0.5) * 2.0 * math.pi / sets.sides
-    return -math.sin(middle), math.cos(middle)
 
 
 @jit
