@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmdp_pin._kernels.algebra.linear import clear_matrix, copy_matrix, copy_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.contact.friction_cone import depth_of_force
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
@@ -207,22 +208,39 @@ def along_map(
         out: output: derivatives of the map, as r.
     """
     n = stage.contacts.n[0]
-    out.G_q[:], out.G_z[:], out.v_q[:], out.v_z[:] = rates.G_q, rates.G_z, rates.v_q, rates.v_z
-    out.first[:], out.w[:], out.forces[:] = rates.first, rates.w, rates.forces
-    out.bends[:], out.r_q[:], out.r_z[:], out.r_w[:] = rates.bends, 0.0, 0.0, 0.0
+    for given, written in (
+        (rates.G_q, out.G_q),
+        (rates.G_z, out.G_z),
+        (rates.v_q, out.v_q),
+        (rates.v_z, out.v_z),
+        (rates.forces, out.forces),
+        (rates.bends, out.bends),
+    ):
+        copy_matrix(given, written)
+    clear_matrix(out.r_q)
+    clear_matrix(out.r_z)
+    clear_matrix(out.r_w)
+    copy_vector(rates.w, out.w)
+    out.first[0] = 0
     for x in range(len(of_map.Phi)):
+        out.first[x + 1] = rates.first[x + 1]
         begin, m = rates.first[x], rates.first[x + 1] - rates.first[x]
-        contact = at.active[x] < n
         for i in range(m):
-            out.r[begin + i] = of_map.Phi[x, i]
+            row = begin + i
+            out.r[row] = of_map.Phi[x, i]
             for j in range(m):
-                y = of_map.Y[x, i, j]
-                out.r_w[begin + i, begin + j] += of_map.X[x, i, j]
-                if y != 0.0:
-                    out.r_q[begin + i] += y * rates.r_q[begin + j]
-                    out.r_z[begin + i] += y * rates.r_z[begin + j]
-                    for d in range(m):
-                        out.r_w[begin + i, begin + d] += y * rates.r_w[begin + j, begin + d]
-            if of_map.z[x, i] != 0.0:  # the depth falls where the force acts along the normal
-                sign = -1.0 if contact else 1.0
-                out.r_q[begin + i] += sign * of_map.z[x, i] * rates.forces[begin + m - 1]
+                out.r_w[row, begin + j] += of_map.X[x, i, j]
+                _add_row(of_map.Y[x, i, j], rates.r_q[begin + j], out.r_q[row])
+                _add_row(of_map.Y[x, i, j], rates.r_z[begin + j], out.r_z[row])
+                _add_row(of_map.Y[x, i, j], rates.r_w[begin + j], out.r_w[row])
+            # the depth falls where the force of a contact acts along the normal
+            sign = -1.0 if at.active[x] < n else 1.0
+            _add_row(sign * of_map.z[x, i], rates.forces[begin + m - 1], out.r_q[row])
+
+
+@jit
+def _add_row(factor: float, row: Array, out: Array) -> None:
+    """Out += factor row."""
+    if factor != 0.0:
+        for i in range(row.size):
+            out[i] += factor * row[i]
