@@ -59,7 +59,7 @@ def find_switches(
                 number = _add(switches, number, at.active[x], WEIGHT, e - first[x])
     for x in range(face.tight.size):
         if face.kink_sum[x]:
-            number = _add(switches, number, at.active[x], SUM, -1)
+            number = _add(switches, number, at.active[x], WEIGHT if system.forces else SUM, -1)
     return number
 
 
