@@ -29,13 +29,6 @@ from nmdp_pin._terrain import Box, Plane, Terrain
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
 
 
-def compiled(function):
-    """A kernel that is not kept."""
-    kernel = jit(function)
-    kernel._cache = numba.core.caching.NullCache()
-    return kernel
-
-
 def stage(target):
     """A record with numbers, arrays and a record, whose target is given."""
     torque = Torque(*(np.full(2, float(i)) for i in range(6)))
@@ -58,7 +51,7 @@ def test_kernels_read_fields_of_every_layout(target):
         return total + s.target[1, 2, 1], s.target.shape[2]
 
     made = stage(target)
-    assert compiled(read)(made) == (4.0 + 2 + 2.0 + 2.0 + 100.0 + target[1, 2, 1], 3)
+    assert jit(read)(made) == (4.0 + 2 + 2.0 + 2.0 + 100.0 + target[1, 2, 1], 3)
 
 
 def test_numbers_and_arrays_are_shared():
@@ -71,7 +64,7 @@ def test_numbers_and_arrays_are_shared():
         s.torque.kd[0] = s.q_ref[0]
         return s.rate
 
-    made, kernel = stage(TARGETS[0]), compiled(write)
+    made, kernel = stage(TARGETS[0]), jit(write)
     made.q_ref[0] = 9.0
     assert kernel(made) == 5.0
     assert (made.rate, made.displaced, made.form) == (5.0, False, 7)
@@ -88,7 +81,7 @@ def test_kernels_do_not_replace_arrays():
         s.q_ref = np.zeros(3)
 
     with pytest.raises((TypeError, numba.core.errors.LoweringError)):
-        compiled(replace)(stage(TARGETS[0]))
+        jit(replace)(stage(TARGETS[0]))
 
 
 SEEN = []
@@ -137,8 +130,8 @@ def test_local_arrays():
         e[1, 4] = 2.0
         return total + e[1, 4]
 
-    inner = compiled(of_shapes)
-    assert compiled(use)(6) == 3 * (3.0 + 3.0 + 5.0 + 2.0)
+    inner = jit(of_shapes)
+    assert jit(use)(6) == 3 * (3.0 + 3.0 + 5.0 + 2.0)
 
 
 @pytest.mark.parametrize("cls", [State, StepResult])

@@ -28,7 +28,7 @@ from typing import Any
 import numba
 
 SOURCES = Path(__file__).parents[1]
-_KEPT = 8  # folders of 3 to 20 MB each; those that were used last
+KEPT = 8  # folders of 3 to 20 MB each; those that were used last
 _DIGEST = hashlib.sha256().digest_size  # [bytes]
 
 Target = tuple[str, ...]
@@ -118,7 +118,7 @@ def _make(folder: Path) -> None:
         each.mkdir(mode=0o700, exist_ok=True)
     found = [(each.lstat(), each) for each in folder.parent.iterdir()]
     own = [(status.st_mtime, each) for status, each in found if _is_own(status)]
-    for _, old in sorted(own)[:-_KEPT]:
+    for _, old in sorted(own)[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
 

@@ -13,11 +13,11 @@ import contextlib
 import functools
 import gc
 import hashlib
-import inspect
 import logging
 import pickle
 import uuid
 from collections.abc import Callable, Iterator
+from inspect import signature
 from typing import Any, ClassVar
 
 import numba
@@ -46,63 +46,55 @@ _MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
 _ENVIRONMENT = "_ZN08NumbaEnv"  # beginning of the names of the variables with environments
 _PACKAGE = "nmdp_pin._kernels."  # whose sources the cache knows
 
-_PARAMETERS: tuple[tuple[Any, str], ...] = (
+# Parameters of what is called or replaced, members that are used, and why.
+_USED: tuple[tuple[Any, str | None, str], ...] = (
     # A kernel is a dispatcher that leaves machine code out where another kernel is its caller.
-    (CPUDispatcher, "py_func locals targetoptions pipeline_class"),
-    (CPUDispatcher.compile, "self sig"),
-    (CPUDispatcher.get_call_template, "self args kws"),
-    (CPUDispatcher.add_overload, "self cres"),
-    (CPUDispatcher.targetdescr.target_context.insert_user_function, "func fndesc libs"),
-    (_FunctionCompiler, "py_func targetdescr targetoptions locals pipeline_class"),
-    (_FunctionCompiler._customize_flags, "self flags"),
-    (sigutils.normalize_signature, "sig"),
+    (CPUDispatcher, "py_func locals targetoptions pipeline_class", "_cache _compiler locals"),
+    (CPUDispatcher, None, "overloads targetctx targetdescr targetoptions"),
+    (CPUDispatcher.compile, "self sig", ""),
+    (CPUDispatcher.get_call_template, "self args kws", ""),
+    (CPUDispatcher.add_overload, "self cres", ""),
+    (_FunctionCompiler, "py_func targetdescr targetoptions locals pipeline_class", ""),
+    (_FunctionCompiler._customize_flags, "self flags", ""),
+    (sigutils.normalize_signature, "sig", ""),
     # The code of callees is linked with that of their caller before it is optimised.
-    (JITCodeLibrary.finalize, "self"),
-    (JITCodeLibrary.get_pointer_to_function, "self name"),
-    (JITCodeLibrary._get_module_for_linking, "self"),
-    (JITCodeLibrary._optimize_final_module, "self"),
-    (JITCodeLibrary._finalize_final_module, "self"),
-    (JITCodeLibrary._raise_if_finalized, "self"),
-    (JITCodeLibrary._unserialize, "codegen state"),
-    (JITCPUCodegen.set_env, "self env_name env"),
-    (lookup_environment, "env_name"),
-    (ConfigStack.top_or_none, ""),
+    (JITCodeLibrary, None, "_codegen _final_module _finalized _linking_libraries _reload_init"),
+    (JITCodeLibrary, None, "_optimize_final_module _finalize_final_module _raise_if_finalized"),
+    (JITCodeLibrary, None, "_shared_module _get_module_for_linking finalize"),
+    (JITCodeLibrary.get_pointer_to_function, "self name", ""),
+    (JITCodeLibrary._unserialize, "codegen state", ""),
+    (JITCPUCodegen.set_env, "self env_name env", ""),
+    (JITCPUCodegen, None, "_engine _library_class"),
+    (lookup_environment, "env_name", ""),
+    (ConfigStack.top_or_none, "", ""),
     # What is compiled is kept in files that nobody else can have written.
-    (_CompileResult._reduce, "self"),
-    (JITCPUCodegen.magic_tuple, "self"),
-    (dumps, "obj"),
+    (_CompileResult, None, "_rebuild _reduce _replace entry_point fndesc library lifted signature"),
+    (JITCodeLibrary, None, "has_dynamic_globals"),
+    (JITCPUCodegen, None, "magic_tuple"),
+    (dumps, "obj", ""),
     # Half of Numba's time goes into what it does again.
-    (event.start_event, "kind data"),
-    (event.end_event, "kind data exc_details"),
-    (PostProcessor.run, "self emit_dels extend_lifetimes"),
-    (VariableLifetime, "blocks"),
-    (canonicalize_cfg, "blocks"),
-    (BaseFunction.get_call_type, "self context args kws"),
-    (BaseFunction.get_impl_key, "self sig"),
-)
-_ATTRIBUTES: tuple[tuple[Any, str], ...] = (
-    (CPUDispatcher, "_cache _compiler locals overloads targetctx targetoptions"),
-    (JITCodeLibrary, "_codegen _final_module _finalized _linking_libraries _reload_init"),
-    (JITCodeLibrary, "_shared_module has_dynamic_globals"),
-    (JITCPUCodegen, "_engine _library_class"),
-    (_CompileResult, "_rebuild _replace entry_point fndesc library lifted signature"),
-    (_Flags, "_values no_compile no_cpython_wrapper nrt"),
-    (BaseFunction, "_impl_keys"),
+    (_Flags, None, "_values no_compile no_cpython_wrapper nrt"),
+    (event.start_event, "kind data", ""),
+    (event.end_event, "kind data exc_details", ""),
+    (PostProcessor.run, "self emit_dels extend_lifetimes", ""),
+    (VariableLifetime, "blocks", ""),
+    (canonicalize_cfg, "blocks", ""),
+    (BaseFunction, None, "_impl_keys"),
+    (BaseFunction.get_call_type, "self context args kws", ""),
+    (BaseFunction.get_impl_key, "self sig", ""),
 )
 
 
 def _check() -> None:
     """Refuse a Numba whose inside is another one."""
-    for member, expected in _PARAMETERS:
-        if list(inspect.signature(member).parameters) != expected.split():
-            raise ImportError(f"{member.__qualname__} has other parameters than ({expected})")
-    for cls, names in _ATTRIBUTES:
-        known = set(dir(cls))  # and what its methods set
-        for each in cls.__mro__:
-            for method in vars(each).values():
-                known |= set(getattr(getattr(method, "__code__", None), "co_names", ()))
+    for used, parameters, names in _USED:
+        if parameters is not None and list(signature(used).parameters) != parameters.split():
+            raise ImportError(f"{used.__qualname__} has other parameters than ({parameters})")
+        methods = (each for cls in getattr(used, "__mro__", ()) for each in vars(cls).values())
+        codes = (getattr(method, "__code__", None) for method in methods)
+        known = {*dir(used), *(name for code in codes if code for name in code.co_names)}
         if missing := set(names.split()) - known:
-            raise ImportError(f"{cls.__qualname__} has no {', '.join(sorted(missing))}")
+            raise ImportError(f"{used.__qualname__} has no {', '.join(sorted(missing))}")
 
 
 _check()
@@ -117,30 +109,27 @@ class Kernel(CPUDispatcher):
 
     _depth: ClassVar[int] = 0  # of the kernels that are being compiled
 
-    def __init__(
-        self,
-        py_func: Any,
-        locals: Any = None,
-        targetoptions: Any = None,
-        pipeline_class: Any = compiler.Compiler,
-    ) -> None:
-        super().__init__(py_func, locals, targetoptions, pipeline_class)
+    def __init__(self, py_func: Any, *given: Any, **options: Any) -> None:
+        super().__init__(py_func, *given, **options)
+        target = self.targetdescr, self.targetoptions, self.locals
         self._cache = _Cache(py_func)
-        self._compiler = _Compiler(
-            py_func, self.targetdescr, self.targetoptions, self.locals, pipeline_class
-        )
+        self._compiler = _Compiler(py_func, *target, compiler.Compiler)
 
-    def compile(self, signature: Any) -> Any:
+    def compile(self, types_of: Any) -> Any:
         """Compile the function for types of its arguments."""
-        with global_compiler_lock, _one_deeper():
-            if Kernel._depth > 1:
-                return super().compile(signature)
-            arguments = tuple(sigutils.normalize_signature(signature)[0])
-            known: Any = self.overloads.get(arguments)
-            if known is not None and isinstance(known.entry_point, _Callee):
-                del self.overloads[arguments]
-            with _quick(self.targetctx):
-                return super().compile(signature)
+        with global_compiler_lock:
+            Kernel._depth += 1
+            try:
+                if Kernel._depth > 1:
+                    return super().compile(types_of)
+                arguments = tuple(sigutils.normalize_signature(types_of)[0])
+                known: Any = self.overloads.get(arguments)
+                if known is not None and isinstance(known.entry_point, _Callee):
+                    del self.overloads[arguments]
+                with _quick(self.targetctx):
+                    return super().compile(types_of)
+            finally:
+                Kernel._depth -= 1
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Typing of a call; kernels are not compiled for a certain number."""
@@ -191,15 +180,6 @@ class _Compiler(_FunctionCompiler):
 
 
 @contextlib.contextmanager
-def _one_deeper() -> Iterator[None]:
-    Kernel._depth += 1
-    try:
-        yield
-    finally:
-        Kernel._depth -= 1
-
-
-@contextlib.contextmanager
 def _quick(context: Any) -> Iterator[None]:
     """Compile kernels, at level 1, without what costs half of Numba's time and changes nothing.
 
@@ -222,8 +202,8 @@ def _quick(context: Any) -> Iterator[None]:
             (codegen, "_library_class", KernelLibrary),
             (codegen, "set_env", functools.partial(_set_env, codegen, codegen.set_env)),
             (flags, "__eq__", _are_equal),
-            (flags, "__hash__", _hash_of),
-            (scheme, "_markup", _plain),
+            (flags, "__hash__", lambda flags: hash(flags.nrt)),  # two of one are rare
+            (scheme, "_markup", lambda scheme, message, *colours: message),
             (BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
         ):
             before.enter_context(mock.patch.object(owner, name, value, create=True))
@@ -233,9 +213,7 @@ def _quick(context: Any) -> Iterator[None]:
         yield
 
 
-def _set_env(
-    codegen: Any, set_env: Callable[[str, Any], None], name: str, environment: Any
-) -> None:
+def _set_env(codegen: Any, set_env: Any, name: str, environment: Any) -> None:
     """Set the environment of a function, if it has machine code."""
     if codegen._engine.get_global_value_address(name):
         set_env(name, environment)
@@ -251,11 +229,6 @@ def _are_equal(flags: Any, others: Any) -> bool:
     return bool(mine == theirs or _DEFAULTS | mine == _DEFAULTS | theirs)
 
 
-def _hash_of(flags: Any) -> int:
-    """A hash of flags; two that differ in all but one option are rare."""
-    return hash(flags.nrt)
-
-
 def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
     """Search for the overload of a function, which is found once for each types of arguments."""
     known: dict[Any, tuple[Any, Any, Any]] = {}
@@ -266,9 +239,9 @@ def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
         if key not in known:
             found = resolve(function, context, args, kws)
             known[key] = function, found, function.get_impl_key(found)
-        _, signature, implementation = known[key]
-        function._impl_keys[signature.args] = implementation
-        return signature
+        _, found, implementation = known[key]
+        function._impl_keys[found.args] = implementation
+        return found
 
     return get_call_type
 
@@ -291,11 +264,6 @@ def _tell(report: Callable[..., None], kind: str, data: Any = None, **details: A
     """Report when the kernel that Python calls is compiled, and no other event."""
     if kind == "numba:compile" and Kernel._depth == 1:
         report(kind, data, **details)
-
-
-def _plain(scheme: Any, message: str, *colours: Any) -> str:
-    """A message without colours."""
-    return message
 
 
 @functools.cache
@@ -323,22 +291,20 @@ class _Cache(NullCache):
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The version for a signature, or None where it is not kept."""
         context.refresh()
-        if not self._keeps:
-            return None
-        types_of = sigutils.normalize_signature(signature)
-        content = kernel_cache.read(context.codegen().magic_tuple(), self._name(types_of))
-        if content is None:
-            return None
-        found, version = pickle.loads(content)
+        types_of, target = sigutils.normalize_signature(signature), context.codegen().magic_tuple()
+        content = kernel_cache.read(target, self._name(types_of)) if self._keeps else None
+        found, version = pickle.loads(content) if content else (None, ())
         return _CompileResult._rebuild(context, *version) if found == types_of else None
 
     def save_overload(self, signature: Any, version: Any) -> None:
         """Keep a version that has machine code, without addresses of this process."""
-        fixed = version.library.has_dynamic_globals or not all(x.can_cache for x in version.lifted)
-        if self._keeps and not fixed and version.entry_point is not None:
-            types_of = sigutils.normalize_signature(signature)
-            content = dumps((types_of, version._reduce()))
-            kernel_cache.write(version.codegen.magic_tuple(), self._name(types_of), content)
+        moves = not version.library.has_dynamic_globals and all(x.can_cache for x in version.lifted)
+        if self._keeps and moves and version.entry_point is not None:
+            types_of, target = (
+                sigutils.normalize_signature(signature),
+                version.codegen.magic_tuple(),
+            )
+            kernel_cache.write(target, self._name(types_of), dumps((types_of, version._reduce())))
 
 
 class KernelLibrary(JITCodeLibrary):

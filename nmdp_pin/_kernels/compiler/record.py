@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.datamodel.models import PrimitiveModel
-from numba.core.datamodel.registry import register_default
-from numba.core.typing.templates import AttributeTemplate
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AttributeTemplate  # as `infer_getattr` asks for
 from numba.extending import (
     NativeValue,
     box,
@@ -32,9 +31,10 @@ from numba.extending import (
     intrinsic,
     lower_getattr_generic,
     lower_setattr_generic,
+    models,
+    register_model,
     unbox,
 )
-from numba.np.arrayobj import make_array, populate_array
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _SLOT = 8  # bytes of a number, an address or a length
@@ -185,8 +185,8 @@ def _itself(record: Any) -> Any:
 address_of: Any = _itself if _CONFIG.DISABLE_JIT else intrinsic(_address_of)
 
 
-@register_default(RecordType)
-class _Model(PrimitiveModel):
+@register_model(RecordType)
+class _Model(models.PrimitiveModel):
     """A record is an address."""
 
     def __init__(self, manager: Any, kind: RecordType) -> None:
@@ -222,9 +222,19 @@ def _constant(builder: Any, pointer: Any) -> Any:
     return value
 
 
+def _array_at(
+    context: Any, builder: Any, kind: Any, data: Any, shape: Any, strides: Any, size: int
+) -> Any:
+    """An array as NumPy's whose memory another object owns."""
+    array = context.make_array(kind)(context, builder)
+    memory = {"data": data, "shape": shape, "strides": strides, "itemsize": size, "meminfo": None}
+    context.populate_array(array, **memory)
+    return array._getvalue()
+
+
 @lower_getattr_generic(RecordType)  # type: ignore[untyped-decorator]
 def _read(context: Any, builder: Any, kind: RecordType, address: Any, name: str) -> Any:
-    """A field of a record; arrays are as NumPy's whose memory another object owns."""
+    """A field of a record."""
     field: Any = kind.fields[name]
     slots = _slots_of(context, builder, address, kind, name)
     if isinstance(field, _NUMERIC):
@@ -246,9 +256,7 @@ def _read(context: Any, builder: Any, kind: RecordType, address: Any, name: str)
         strides[-1] = length(size)
         for i in range(field.ndim - 2, -1, -1):
             strides[i] = builder.mul(strides[i + 1], shape[i + 1])
-    array = make_array(field)(context, builder)
-    populate_array(array, first, shape, strides, size, None)
-    return array._getvalue()
+    return _array_at(context, builder, field, first, shape, strides, size)
 
 
 @lower_setattr_generic(RecordType)  # type: ignore[untyped-decorator]
@@ -304,9 +312,7 @@ def _array(
     strides = [length(_SLOT)]
     for n in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], n))
-    array = make_array(kind)(context, builder)
-    populate_array(array, data, shape, strides, _SLOT, None)
-    return array._getvalue()
+    return _array_at(context, builder, kind, data, shape, strides, _SLOT)
 
 
 def _maker(kind: types.Array, zero: bool) -> Any:
