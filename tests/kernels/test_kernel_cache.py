@@ -142,11 +142,10 @@ def test_damaged_files_are_not_used(kind, own_cache):
     assert kernel_cache.read(HERE, "kernel") is None
 
 
-@pytest.mark.parametrize("kind", ["truncated", "zeroed", "last bit"])
-def test_damaged_kernels_are_compiled_anew(kind, copy, tmp_path):
+def test_damaged_kernels_are_compiled_anew(copy, tmp_path):
     """And replaced, so that the next process reads them."""
     assert answer(start(copy, tmp_path)) == (7.0, 0)
-    kept(tmp_path).write_bytes(DAMAGE[kind](kept(tmp_path).read_bytes()))
+    kept(tmp_path).write_bytes(DAMAGE["zeroed"](kept(tmp_path).read_bytes()))
     assert answer(start(copy, tmp_path)) == (7.0, 0)
     assert answer(start(copy, tmp_path)) == (7.0, 1)
 
@@ -160,6 +159,7 @@ class Planted:
 target = g.targetctx.codegen().magic_tuple()
 (file,) = kernel_cache.kernel_folder(target).iterdir()
 kernel_cache.write(target, file.name, pickle.dumps(Planted()))
+raise SystemExit
 """
 OTHERS = {
     "a file of another user": lambda file: os.chown(file, NOBODY, -1),
@@ -170,23 +170,24 @@ OTHERS = {
 }
 
 
-def test_planted_code_is_what_would_run(copy, tmp_path):
-    """The file of the next test runs where it is the user's own."""
-    assert answer(start(copy, tmp_path)) == (7.0, 0)
-    start(copy, tmp_path, PLANT).wait(120)
-    start(copy, tmp_path).wait(120)
-    assert (copy.parent / "ran").exists()
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-@pytest.mark.parametrize("place", OTHERS)
-def test_code_that_others_can_have_written_is_not_run(place, copy, tmp_path):
-    """Neither unpickled nor loaded, whatever its digest is."""
+def test_code_that_others_can_have_written_is_not_run(copy, tmp_path):
+    """Neither unpickled nor loaded, though its digest is right: it would run as one's own."""
     assert answer(start(copy, tmp_path)) == (7.0, 0)
-    start(copy, tmp_path, PLANT).wait(120)
-    OTHERS[place](kept(tmp_path))
-    assert answer(start(copy, tmp_path)) == (7.0, 0)
-    assert not (copy.parent / "ran").exists()
+    start(copy, tmp_path, PLANT).communicate(timeout=120)
+    file, ran = kept(tmp_path), copy.parent / "ran"
+    planted = file.read_bytes()
+    for place, spoil in OTHERS.items():
+        file.write_bytes(planted)
+        spoil(file)
+        assert answer(start(copy, tmp_path)) == (7.0, 0), place
+        assert not ran.exists(), place
+        for path, mode in ((file.parent, 0o700), (file, 0o600)):
+            os.chown(path, os.geteuid(), -1)
+            path.chmod(mode)
+    file.write_bytes(planted)
+    start(copy, tmp_path).communicate(timeout=120)
+    assert ran.exists()
 
 
 def test_folders_are_the_users_own(copy, tmp_path):
@@ -252,10 +253,9 @@ UNKNOWN = {
     "other parameters": "import numba.core.postproc as p; run = p.PostProcessor.run\n"
     "p.PostProcessor.run = lambda self, *args, **options: run(self, *args, **options)",
     "an attribute with another name": "import numba.core.types.functions as f\n"
-    "class BaseFunction:\n"
-    "    def get_call_type(self, context, args, kws): pass\n"
-    "    def get_impl_key(self, sig): pass\n"
-    "f.BaseFunction = BaseFunction",
+    "class BaseFunction:\n    pass\n"
+    "f.BaseFunction, before = BaseFunction, f.BaseFunction\n"
+    "import nmdp_pin._kernels.compiler.jit\nf.BaseFunction = before",
 }
 
 

@@ -43,7 +43,6 @@ _DEFAULTS = {name: option.default for name, option in _Flags.options.items()}
 
 _MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "linalg", "ones"}
 _MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
-_ENVIRONMENT = "_ZN08NumbaEnv"  # beginning of the names of the variables with environments
 _PACKAGE = "nmdp_pin._kernels."  # whose sources the cache knows
 
 # Parameters of what is called or replaced, members that are used, and why.
@@ -347,7 +346,7 @@ class KernelLibrary(JITCodeLibrary):
         codegen: Any = self._codegen
         for variable in self._final_module.global_variables:
             environment = lookup_environment(variable.name)
-            if variable.name.startswith(_ENVIRONMENT) and environment is not None:
+            if variable.name.startswith("_ZN08NumbaEnv") and environment is not None:
                 codegen.set_env(variable.name, environment)
 
     def _callees(self, seen: set[Any]) -> Iterator[Any]:
