@@ -17,8 +17,8 @@ except (ImportError, AttributeError) as _unknown:
     Kernel: Any = None  # type: ignore[no-redef]
     if not _CONFIG.DISABLE_JIT:
         logging.getLogger("nmdp_pin").warning(
-            "nmdp-pin does not know Numba %s (%s): each process compiles its kernels anew, for more "
-            "than a minute; with Numba 0.65 to 0.68 they are kept",
+            "nmdp-pin does not know Numba %s (%s): each process compiles its kernels anew, which "
+            "takes more than a minute; with Numba 0.65 to 0.68 they are kept",
             numba.__version__,
             _unknown,
         )
