@@ -13,7 +13,7 @@ _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 
 try:
     from nmdp_pin._kernels.compiler.numba_internals import Kernel
-except (ImportError, AttributeError) as _unknown:
+except (ImportError, AttributeError, TypeError, ValueError) as _unknown:
     Kernel: Any = None  # type: ignore[no-redef]
     if not _CONFIG.DISABLE_JIT:
         logging.getLogger("nmdp_pin").warning(

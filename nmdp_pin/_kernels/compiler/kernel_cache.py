@@ -116,10 +116,11 @@ def _make(folder: Path) -> None:
         return
     for each in (*reversed(folder.parents), folder):
         each.mkdir(mode=0o700, exist_ok=True)
-    found = [(each.lstat(), each) for each in folder.parent.iterdir()]
-    own = [(status.st_mtime, each) for status, each in found if _is_own(status)]
-    for _, old in sorted(own)[:-KEPT]:
-        shutil.rmtree(old, ignore_errors=True)
+    with suppress(OSError):  # another process removes the same
+        found = [(each.lstat(), each) for each in folder.parent.iterdir()]
+        own = [(of.st_mtime, each) for of, each in found if of.st_uid == os.geteuid()]
+        for _, old in sorted(own)[:-KEPT]:
+            shutil.rmtree(old, ignore_errors=True)  # not what a link leads to
 
 
 @functools.cache
