@@ -2,16 +2,26 @@
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 
 def main() -> None:
     """Run the command line; Ctrl-C ends it with one line already while it is imported."""
-    before = signal.signal(signal.SIGINT, _stop)
-    from nmdp_pin._cli import main as run
-
-    signal.signal(signal.SIGINT, before)
+    with ended_at_once():
+        from nmdp_pin._cli import main as run
     run()
+
+
+@contextmanager
+def ended_at_once() -> Iterator[None]:
+    """Context of imports, in which Ctrl-C ends the process with one line."""
+    before = signal.signal(signal.SIGINT, _stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from nmdp_pin._cli.terminal import PLOTS, check_extras, stoppable
+from nmdp_pin_command import ended_at_once
 
 if TYPE_CHECKING:
     from nmdp_pin.experiments.figure import Figure, S
@@ -77,7 +78,8 @@ def nmdp(
     Runs that are kept from before are not made again. Exit codes: 0 done, also where runs failed
     numerically (they are listed: that is a result), 2 wrong input, 130 stopped with Ctrl-C.
     """
-    from nmdp_pin.experiments.nmdp import FIGURES, NmdpStudy, preset_named
+    with ended_at_once():
+        from nmdp_pin.experiments.nmdp import FIGURES, NmdpStudy, preset_named
 
     study = NmdpStudy(
         preset=preset_named(preset),
@@ -110,7 +112,8 @@ def pbad(
     Runs that are kept from before are not made again. Those whose computing times are compared are
     made last, one after the other in one process. Exit codes as of `paper nmdp`.
     """
-    from nmdp_pin.experiments.pbad import FIGURES, PbadStudy
+    with ended_at_once():
+        from nmdp_pin.experiments.pbad import FIGURES, PbadStudy
 
     folder = (runs or out / "runs").parent  # generated chains do not belong among the pictures
     study = PbadStudy(repeats=repeats, duration=duration, folder=folder)
@@ -133,7 +136,8 @@ def sand(
 
     Runs that are kept from before are not made again. Exit codes as of `paper nmdp`.
     """
-    from nmdp_pin.experiments.sand import FIGURES, SandStudy
+    with ended_at_once():
+        from nmdp_pin.experiments.sand import FIGURES, SandStudy
 
     steps = tuple(sorted(set(dt))) if dt else SandStudy.steps
     study = SandStudy(steps=steps, duration=duration)

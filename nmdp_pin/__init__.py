@@ -6,44 +6,44 @@ in `nmdp_pin.errors`, plots and the viewer in `nmdp_pin.viz`. What begins with a
 change without notice.
 """
 
-import nmdp_pin._papers  # noqa: F401 - registers the papers' methods, which the core does not know
-from nmdp_pin._contact import DryFriction, FrictionCone, Penalty, WrenchSpace
-from nmdp_pin._control import Command, Controller, StablePD
-from nmdp_pin._derivatives.differentiator import step_derivatives
-from nmdp_pin._derivatives.horizon import horizon_derivatives
-from nmdp_pin._dynamics.system import System
-from nmdp_pin._integrators import StepResult
-from nmdp_pin._papers.projected_gradient import ProjectedGradient
-from nmdp_pin._robot import (
-    ContactPoint,
-    ContactPoints,
-    JointLimits,
-    Robot,
-    RobotReport,
-    bundled_robots,
-    check_robot,
-    example_robots,
-    load_robot,
-    touching,
-)
-from nmdp_pin._robot.free_body import free_body, together
-from nmdp_pin._runs.failed_step import FailedStep
-from nmdp_pin._runs.motion import motion_of
-from nmdp_pin._runs.recorder import Recorder
-from nmdp_pin._runs.recording import Recording
-from nmdp_pin._runs.run import run
-from nmdp_pin._runs.state_file import load_state, save_state
-from nmdp_pin._scenario import Scenario, Setup, bundled_scenarios
-from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer, to_free_flyer
-from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving, StepFailed
-from nmdp_pin._solvers.vi_newton import ViNewton
-from nmdp_pin._state.state import State, WarmStart
-from nmdp_pin._state.status import Status
-from nmdp_pin._sweep import GridAxis, Sweep, SweepOutcome
-from nmdp_pin._terrain import Plane, Terrain
+import importlib
+import sys
+import threading
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from nmdp_pin.errors import NmdpError
-from nmdp_pin.rollout import Rollout, ray_cluster, rollout
+
+if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` says the same
+    from nmdp_pin._contact import DryFriction, FrictionCone, Penalty, WrenchSpace
+    from nmdp_pin._control import Command, Controller, StablePD
+    from nmdp_pin._derivatives.differentiator import step_derivatives
+    from nmdp_pin._derivatives.horizon import horizon_derivatives
+    from nmdp_pin._dynamics.system import System
+    from nmdp_pin._integrators import StepResult
+    from nmdp_pin._papers.projected_gradient import ProjectedGradient
+    from nmdp_pin._robot import ContactPoint, ContactPoints, JointLimits, Robot, RobotReport
+    from nmdp_pin._robot.body_contacts import touching
+    from nmdp_pin._robot.catalog import bundled_robots, example_robots
+    from nmdp_pin._robot.check import check_robot
+    from nmdp_pin._robot.free_body import free_body, together
+    from nmdp_pin._robot.loading import load_robot
+    from nmdp_pin._runs.failed_step import FailedStep
+    from nmdp_pin._runs.motion import motion_of
+    from nmdp_pin._runs.recorder import Recorder
+    from nmdp_pin._runs.recording import Recording
+    from nmdp_pin._runs.run import run
+    from nmdp_pin._runs.state_file import load_state, save_state
+    from nmdp_pin._scenario import Scenario, Setup, bundled_scenarios
+    from nmdp_pin._simulator.simulator import Simulator
+    from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer, to_free_flyer
+    from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving, StepFailed
+    from nmdp_pin._solvers.vi_newton import ViNewton
+    from nmdp_pin._state.state import State, WarmStart
+    from nmdp_pin._state.status import Status
+    from nmdp_pin._sweep import GridAxis, Sweep, SweepOutcome
+    from nmdp_pin._terrain import Plane, Terrain
+    from nmdp_pin.rollout import Rollout, ray_cluster, rollout
 
 __all__ = [
     "Command",
@@ -102,3 +102,68 @@ __all__ = [
     "together",
     "touching",
 ]
+
+_HOMES = {
+    name: f"nmdp_pin.{module}"
+    for module, names in {
+        "_contact": "DryFriction FrictionCone Penalty WrenchSpace",
+        "_control": "Command Controller StablePD",
+        "_derivatives.differentiator": "step_derivatives",
+        "_derivatives.horizon": "horizon_derivatives",
+        "_dynamics.system": "System",
+        "_integrators": "StepResult",
+        "_papers.projected_gradient": "ProjectedGradient",
+        "_robot": "ContactPoint ContactPoints JointLimits Robot RobotReport",
+        "_robot.body_contacts": "touching",
+        "_robot.catalog": "bundled_robots example_robots",
+        "_robot.check": "check_robot",
+        "_robot.free_body": "free_body together",
+        "_robot.loading": "load_robot",
+        "_runs.failed_step": "FailedStep",
+        "_runs.motion": "motion_of",
+        "_runs.recorder": "Recorder",
+        "_runs.recording": "Recording",
+        "_runs.run": "run",
+        "_runs.state_file": "load_state save_state",
+        "_scenario": "Scenario Setup bundled_scenarios",
+        "_simulator.simulator": "Simulator",
+        "_simulator.state_vector": "StateVector from_free_flyer to_free_flyer",
+        "_simulator.step_control": "ErrorControl Fixed Halving StepFailed",
+        "_solvers.vi_newton": "ViNewton",
+        "_state.state": "State WarmStart",
+        "_state.status": "Status",
+        "_sweep": "GridAxis Sweep SweepOutcome",
+        "_terrain": "Plane Terrain",
+        "rollout": "Rollout ray_cluster rollout",
+    }.items()
+    for name in names.split()
+}
+"""Module of each public name, which is imported when the name is first used."""
+_LOCK = threading.RLock()  # no thread gets a name while another one still registers methods
+
+
+class _Package(ModuleType):
+    """The package, which imports on demand."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _HOMES:
+            text = f"module {self.__name__!r} has no attribute {name!r}"
+            raise AttributeError(text, name=name, obj=self)
+        with _LOCK:
+            value = getattr(importlib.import_module(_HOMES[name]), name)
+        setattr(self, name, value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute, as imports do with each module of the package."""
+        if isinstance(value, ModuleType) and name in _HOMES:
+            value = getattr(value, name)  # `rollout` is the function, not its module
+        super().__setattr__(name, value)
+        if name == "_integrators":  # which do not know the papers' methods: these register here
+            importlib.import_module("nmdp_pin._papers.methods")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package

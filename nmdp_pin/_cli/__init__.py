@@ -3,30 +3,60 @@
 Mistakes become a message and an exit code.
 """
 
+import importlib
 import sys
 from importlib import metadata
-from inspect import signature
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from typer.core import TyperGroup
 
-from nmdp_pin._cli.recordings import compare, export, plot, recover, repeat
-from nmdp_pin._cli.run import RunCommand
-from nmdp_pin._cli.sweep import sweep
-from nmdp_pin._cli.terminal import STOPPED, WRONG_INPUT, note, printable
-from nmdp_pin._cli.view import view
-from nmdp_pin._robot import Base, bundled_robots, example_robots
-from nmdp_pin._robot.check import check_robot
-from nmdp_pin._scenario import bundled_scenarios
+from nmdp_pin._cli.terminal import STOPPED, WRONG_INPUT, note
 from nmdp_pin.errors import NmdpError
+from nmdp_pin_command import ended_at_once
+
+COMMANDS = {
+    "run": ("run", "Simulate a scenario."),
+    "repeat": ("recordings", "Repeat the failed step of a run, and compare both outcomes."),
+    "recover": (
+        "recordings",
+        "Turn the journal of a killed run into a recording, and remove the journal.",
+    ),
+    "export": ("recordings", "Write the rows of a recording as a table of text."),
+    "sweep": (
+        "sweep",
+        "Run a scenario at every point of a grid, write a table of the results and print it.",
+    ),
+    "view": ("view", "Replay a recording with pause, speed and scrubbing."),
+    "plot": (
+        "recordings",
+        "Plot base, joints against targets, torques, objects, forces, energy and solver work.",
+    ),
+    "compare": (
+        "recordings",
+        "Compare runs of one robot: motion and solver work; the first run is the reference.",
+    ),
+    "robots": ("robots", "List the names of robots."),
+    "scenarios": ("robots", "List the bundled scenarios."),
+    "check": (
+        "robots",
+        "Report on a robot: mass, joints, contact points, unphysical inertias, missing meshes.",
+    ),
+}
+"""Module of each command, which is imported when the command is given, and its summary."""
+
+_STYLE: dict[str, Any] = {
+    "rich_markup_mode": "markdown",  # paragraphs of docstrings are filled
+    "pretty_exceptions_enable": False,  # an unexpected error is a bug: keep its plain traceback
+}
 
 
 class _Commands(TyperGroup):
     """Commands that Ctrl-C ends with one line, where they have not more to say."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, _imported(name) if name in COMMANDS else command, rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -36,13 +66,16 @@ class _Commands(TyperGroup):
             raise typer.Exit(STOPPED) from None
 
 
-app = typer.Typer(
-    name="nmdp-pin",
-    cls=_Commands,
-    no_args_is_help=True,
-    rich_markup_mode="markdown",  # paragraphs of docstrings are filled
-    pretty_exceptions_enable=False,  # an unexpected error is a bug: keep its plain traceback
-)
+def _imported(name: str) -> Any:
+    """The command of a name."""
+    with ended_at_once():
+        module = importlib.import_module(f"nmdp_pin._cli.{COMMANDS[name][0]}")
+    alone = typer.Typer(add_completion=False, **_STYLE)
+    alone.command(name)(getattr(module, name))
+    return typer.main.get_command(alone)
+
+
+app = typer.Typer(name="nmdp-pin", cls=_Commands, no_args_is_help=True, **_STYLE)
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,55 +96,8 @@ def _options(
     """A robotics simulator on Pinocchio whose time steps are optimisation problems."""
 
 
-def robots() -> None:
-    """List the names of robots."""
-    console = Console()
-    console.print(f"Bundled: {', '.join(bundled_robots())}", highlight=False)
-    console.print(f"From example-robot-data: {', '.join(example_robots())}", highlight=False)
-    console.print("Any URDF or MJCF file can be given by its path.")
-
-
-def scenarios() -> None:
-    """List the bundled scenarios."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("scenario", no_wrap=True)
-    table.add_column("what it shows")
-    for name, summary in bundled_scenarios().items():
-        table.add_row(name, summary)
-    Console().print(table)
-
-
-def check(
-    robot: Annotated[str, typer.Argument(help="Name or file of a robot.")],
-    base: Annotated[
-        Base | None, typer.Option(help="How the root link is held: free-flyer, planar or fixed.")
-    ] = None,
-    package_dir: Annotated[
-        list[Path] | None, typer.Option(help="Folder that is searched for package://.")
-    ] = None,
-) -> None:
-    """Report on a robot: mass, joints, contact points, unphysical inertias, missing meshes."""
-    report = check_robot(robot, base=base, package_dirs=package_dir or ())
-    if not report.file:
-        note(f"error: {report.errors[0]}")
-    else:
-        print(printable(report))
-    if not report.ok:
-        raise typer.Exit(WRONG_INPUT)
-
-
-def run(**options: Any) -> None:
-    """Run the command whose options these are."""
-    RunCommand(**options)()
-
-
-# Typer reads options from a signature.
-run.__signature__, run.__doc__ = signature(RunCommand), RunCommand.__doc__  # type: ignore[attr-defined]
-for _command in (
-    *(run, repeat, recover, export, sweep, view, plot, compare),
-    *(robots, scenarios, check),
-):
-    app.command(_command.__name__)(_command)
+for _name, (_, _summary) in COMMANDS.items():
+    app.command(_name, help=_summary)(lambda: None)  # an entry of the list; see `resolve_command`
 # The evaluations of the papers stand outside the core, which does not know them.
 for _entry in metadata.entry_points(group="nmdp_pin.commands"):
     app.add_typer(_entry.load(), name=_entry.name)

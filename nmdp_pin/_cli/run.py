@@ -3,6 +3,7 @@
 import json
 from contextlib import nullcontext
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +29,8 @@ from nmdp_pin._cli.view import animate, live_viewer, replay_live
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._runs.motion import motion_of
 from nmdp_pin._runs.recording import Recording
-from nmdp_pin._runs.run import compile_kernels, run
+from nmdp_pin._runs.run import compile_kernels
+from nmdp_pin._runs.run import run as simulate
 from nmdp_pin._runs.run_summary import account
 from nmdp_pin._runs.run_warnings import recorded_warnings, start_warnings
 from nmdp_pin._scenario import Scenario, Setup
@@ -133,7 +135,7 @@ class RunCommand:
                     viewer.draw(result.state.t, result.state.q, result.contact_forces)
                 return stop.requested
 
-            return run(
+            return simulate(
                 scenario,
                 setup=setup,
                 out=self.out,
@@ -156,6 +158,15 @@ class RunCommand:
             odd = [f"warning: {text}" for text in recorded_warnings(setup, recording)]
             written = [f"wrote {path}" for path in files]
             print(printable("\n".join([account(recording, motion), *odd, *written])))
+
+
+def run(**options: Any) -> None:
+    """Run the command whose options these are."""
+    RunCommand(**options)()
+
+
+# Typer reads options from a signature.
+run.__signature__, run.__doc__ = signature(RunCommand), RunCommand.__doc__  # type: ignore[attr-defined]
 
 
 def _report(recording: Recording, dump: Path | None) -> None:

@@ -11,15 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from nmdp_pin._files.output_file import check_writable
-from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin.errors import MissingExtra, RecordingError
+
+if TYPE_CHECKING:
+    from nmdp_pin._integrators.integrator import StepResult
 
 RECORDINGS = (".npz",)
 PLOTS = (".png", ".svg", ".pdf")
@@ -190,13 +192,13 @@ class RunProgress:
             self._draw(self._last)
         self._bar.stop()
 
-    def update(self, result: StepResult) -> None:
+    def update(self, result: "StepResult") -> None:
         """Show where the run is."""
         self._last = result
         if time.perf_counter() - self._drawn > _INTERVAL:
             self._draw(result)
 
-    def _draw(self, result: StepResult) -> None:
+    def _draw(self, result: "StepResult") -> None:
         self._drawn = time.perf_counter()
         t = result.state.t
         self._bar.update(

@@ -1,20 +1,24 @@
 """Step control: treatment of steps that fail or are inaccurate."""
 
+from __future__ import annotations
+
 import abc
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from nmdp_pin._control.controller import Command, CommandSource
-from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._options import Count, NonNegative, Number, check_fields
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError, NmdpError
+
+if TYPE_CHECKING:  # the integrators' package imports this module, for the papers' settings
+    from nmdp_pin._integrators.integrator import Integrator, StepResult
 
 MinStep = Annotated[Number, Field(gt=0, le=1)]  # [s]
 _DEEP = " Where many contacts are deep in the ground, raise the robot."

@@ -1,6 +1,7 @@
 """The commands do what they say."""
 
 import asyncio
+import importlib
 import logging
 import os
 import re
@@ -11,6 +12,7 @@ import time
 import tomllib
 import urllib.parse
 import urllib.request
+from inspect import getdoc
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,7 @@ import umsgpack
 from programs import program
 from tornado.websocket import websocket_connect
 
-from nmdp_pin._cli import main
+from nmdp_pin._cli import COMMANDS, main
 from nmdp_pin._cli.terminal import Compilation
 from nmdp_pin._control import Command, Passive
 from nmdp_pin._robot import load_robot
@@ -255,6 +257,7 @@ class Finder:
         if name == "nmdp_pin._simulator":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Finder())
+sys.argv = ["nmdp-pin", "run", "sliding-box"]
 from nmdp_pin_command import main
 main()
 """
@@ -294,11 +297,14 @@ def test_interrupted_run_keeps_what_it_computed(tmp_path, number):
 
 
 def test_help_names_every_command(capsys):
-    """`nmdp-pin --help` lists the commands."""
+    """`nmdp-pin --help` lists the commands, with what their own help begins with."""
     assert command("--help") == 0
     said = capsys.readouterr().out
-    for name in ("run", "view", "plot", "compare", "robots", "scenarios", "check"):
-        assert name in said
+    assert {"run", "view", "plot", "compare", "robots", "scenarios", "check"} < COMMANDS.keys()
+    for name, (module, summary) in COMMANDS.items():
+        assert f" {name} " in said
+        text = getdoc(getattr(importlib.import_module(f"nmdp_pin._cli.{module}"), name))
+        assert " ".join(text.partition("\n\n")[0].split()) == summary
 
 
 def test_version_is_that_of_the_package(capsys):

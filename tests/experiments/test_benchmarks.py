@@ -36,6 +36,10 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     "falls": (["--number", "2"], {"DURATION": 0.1}),
     "fitted": ([], {"CONES": (4,), "GRIDS": ((4, 3),), "DIRECTIONS": (128,), "RANDOM": 10}),
     "granular": ([], {"FEET": (Sphere(radius=0.04),), "TILTS": ((0.0, 30.0),)}),
+    "hard_ground": (
+        ["--robots", "solo12", "--depths", "1e-3", "--steps", "0.04", "--seeds", "1"],
+        {"DURATION": 0.04, "NOISE": (0.0,), "METHODS": ("ne-nmdp",), "ORDERS": (1,)},
+    ),
     "jump_period": (["--method", "ne-nmdp"], {"DURATION": 0.1}),
     "limits": (["cone"], {"DIRECTIONS": (6,), "HEADINGS": 2, "STEP": 0.01}),
     "methods": (["sliding-box", "--dt", "0.02", "--duration", "0.02"], {"REPEATS": 1}),
@@ -55,6 +59,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     ),
     "sampling": (["--trajectories", "1"], {"DURATION": 0.04}),
     "spread": (["robosimian-jump", "--method", "ne-nmdp"], {"NMDP_STEPS": (0.05,)}),
+    "start": ([], {"REPEATS": 1, "CODES": {"pass": "pass"}, "COMMANDS": (("--version",),)}),
     "step": (["sliding-box", "--duration", "0.02", "--patch", "2"], {"REPEATS": 1, "CALLS": 1}),
     "terrain": ([], {"COUNTS": (1,), "REPEATS": 1, "SLICE": 1e-4}),
     "trajectories": (["robosimian-jump", "--set", "duration=0.1"], {"NMDP_STEPS": (0.05,)}),

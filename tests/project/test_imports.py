@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import nmdp_pin
+from nmdp_pin._cli import COMMANDS
+
 ROOT = Path(__file__).parents[2]
 ROOTS = {
     "nmdp_pin": ROOT / "nmdp_pin",
@@ -49,6 +52,7 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@functools.cache
 def imported(path: Path, module: str) -> set[str]:
     """Modules of ours that a file imports at run time, `if TYPE_CHECKING` left out."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -134,17 +138,117 @@ def test_sweeps_know_no_papers():
                 assert not [name for name in imported(path, module) if unit(name) == other]
 
 
-def test_imports_are_light():
-    """The package loads no viewer, plots, commands or meshes; the commands no plots or meshes."""
-    heavy = ("matplotlib", "trimesh", "typer", "rich", "example_robot_data")
-    code = (
-        f"import sys, nmdp_pin; print([m for m in {heavy} if m in sys.modules]);"
-        f"import nmdp_pin._cli; print([m for m in {heavy[:2]} if m in sys.modules])"
-    )
+ARRAYS = ("numpy", "scipy", "numba", "pinocchio", "coal", "joblib")
+SHOWN = ("typer", "rich")
+DRAWN = ("matplotlib", "trimesh", "example_robot_data", "meshcat")
+
+
+def loaded(code: str) -> set[str]:
+    """Modules that a process has loaded at the end of a program."""
+    listed = "; import sys; print('modules:', *sys.modules)"
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code + listed], capture_output=True, text=True, check=True
     )
-    assert result.stdout.split() == ["[]", "[]"]
+    return set(result.stdout.rpartition("modules:")[2].split())
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import nmdp_pin", {*ARRAYS, *SHOWN, *DRAWN, "pydantic"}),
+        ("import nmdp_pin; dir(nmdp_pin)", {*ARRAYS, *SHOWN, *DRAWN, "pydantic"}),
+        ("from nmdp_pin import Recording", {"numba", "pinocchio", "coal", *SHOWN, *DRAWN}),
+        ("from nmdp_pin import load_robot", {"nmdp_pin._integrators", *SHOWN, *DRAWN}),
+        ("from nmdp_pin import Simulator", {"nmdp_pin._scenario", *SHOWN, *DRAWN}),
+        ("from nmdp_pin import *", {*SHOWN, *DRAWN}),
+    ],
+)
+def test_imports_are_light(code, absent):
+    """A name loads what it needs; the package itself loads nothing, and draws nothing."""
+    assert not loaded(code) & absent
+
+
+def test_the_package_alone_is_two_modules():
+    """It loads its errors, which import nothing."""
+    ours = {name for name in loaded("import nmdp_pin") if name.split(".")[0] == "nmdp_pin"}
+    assert ours == {"nmdp_pin", "nmdp_pin.errors"}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["no-command"], []])
+def test_commands_are_imported_when_they_are_given(words):
+    """Help, version and mistakes load no arrays, kernels or robots."""
+    code = (
+        "import contextlib; from nmdp_pin._cli import main\n"
+        f"with contextlib.suppress(SystemExit): main({words})\n"
+    )
+    assert not loaded(f"{code}pass") & {*ARRAYS, *DRAWN, "nmdp_pin._robot", "nmdp_pin._cli.run"}
+
+
+def test_commands_draw_nothing():
+    """No command loads plots or meshes before it draws."""
+    names = ", ".join(f"nmdp_pin._cli.{module}" for module in {m for m, _ in COMMANDS.values()})
+    assert not loaded(f"import {names}") & {"matplotlib", "trimesh"}
+
+
+def test_type_checkers_see_the_public_names():
+    """Those imported for them are those that the package imports on demand."""
+    tree = ast.parse((ROOT / "nmdp_pin" / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name: node.module for node in block.body for alias in node.names}
+    assert seen == nmdp_pin._HOMES
+    assert sorted([*seen, "NmdpError"]) == nmdp_pin.__all__
+
+
+def test_public_names_are_attributes():
+    """`dir` has them, a wrong one is refused with the usual error."""
+    assert set(nmdp_pin.__all__) <= set(dir(nmdp_pin))
+    assert not hasattr(nmdp_pin, "Simulater")
+    with pytest.raises(AttributeError, match="module 'nmdp_pin' has no attribute 'Simulater'"):
+        nmdp_pin.Simulater  # noqa: B018
+
+
+def test_a_module_hides_no_function():
+    """`nmdp_pin.rollout` stays the function when its module is imported, which sets the module."""
+    function = nmdp_pin.rollout
+    nmdp_pin.rollout = sys.modules["nmdp_pin.rollout"]
+    assert nmdp_pin.rollout is function is sys.modules["nmdp_pin.rollout"].rollout
+
+
+def test_threads_may_import_at_once():
+    """Each gets every name, whichever comes first."""
+    loaded(
+        "import nmdp_pin, concurrent.futures as futures\n"
+        "names = nmdp_pin.__all__\n"
+        "def use(k): return [getattr(nmdp_pin, name) for name in names[k:] + names[:k]]\n"
+        "with futures.ThreadPoolExecutor(4) as pool:\n"
+        "    got = list(pool.map(use, range(0, len(names), len(names) // 4)))\n"
+        "assert len(got) >= 4"
+    )
+
+
+@pytest.mark.parametrize("first", ["_integrators.presets", "_simulator.step_control"])
+def test_the_papers_methods_are_registered(first):
+    """Whoever imports the registries finds them full, whatever was imported first."""
+    loaded(
+        f"import nmdp_pin.{first}\n"
+        "from nmdp_pin._integrators import INTEGRATORS\n"
+        "from nmdp_pin._integrators.presets import PRESETS\n"
+        "assert {'ne-nmdp', 'ne-mdp'} <= INTEGRATORS.keys() and 'paper' in PRESETS"
+    )
+
+
+def test_the_papers_methods_can_register():
+    """What they import does not import the integrators, which may be on the way to be imported."""
+    known, found, names = modules(), set(), {"nmdp_pin._papers.methods"}
+    while names:
+        module = names.pop()
+        found.add(module)
+        path = known.get(module)
+        names |= (imported(path, module) if path else set()) - found
+    outside = {name for name in found if unit(name) not in ("_papers", "_integrators")}
+    for module in outside & known.keys():
+        units = {unit(name) for name in imported(known[module], module)}
+        assert "_integrators" not in units, module
 
 
 def test_every_package_is_installed() -> None:
