@@ -21,7 +21,7 @@ from nmdp_pin._kernels.geometry.planes import (
     select_contacts,
 )
 from nmdp_pin._kernels.geometry.polytopes import ON_A, polytope, side_of
-from nmdp_pin._kernels.geometry.shapes import MOST_SHARES, shares
+from nmdp_pin._kernels.geometry.shares import MOST_SHARES, distribute_to_contact_points
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import (
     Box,
@@ -196,7 +196,7 @@ def check_shares(pair, M):
     points, weights, at = np.zeros(MOST_SHARES, np.int64), np.zeros(MOST_SHARES), pair.at
     for i in pair.place(M):
         of_world = pair.contacts.bodies[i, 0] == 0
-        n = shares(pair.candidates, pair.contacts, at, i, points, weights)
+        n = distribute_to_contact_points(pair.candidates, pair.contacts, at, i, points, weights)
         share = -weights[:n] if of_world else weights[:n]
         assert share.sum() == pytest.approx(1.0)
         corners = pair.points.positions[points[:n]]

@@ -9,7 +9,8 @@ from kernel_scenes import array_of, interpreted
 from scipy.optimize import fsolve
 
 from nmdp_pin._kernels.derivative.implicit_function import _solve_smoothed
-from nmdp_pin._kernels.geometry.shapes import _are_apart, _share
+from nmdp_pin._kernels.geometry.shape_selection import _are_apart
+from nmdp_pin._kernels.geometry.shares import _share
 
 EDGE = 1e-6  # [m] to both sides of a bound
 STEP = 1e-6  # of central differences

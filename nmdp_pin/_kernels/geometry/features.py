@@ -30,6 +30,7 @@ from nmdp_pin._kernels.geometry.contacts import (
     identity,
     reach_of,
 )
+from nmdp_pin._kernels.geometry.convex_features import find_features, separating_direction
 from nmdp_pin._kernels.geometry.curves import curve_rates
 from nmdp_pin._kernels.geometry.polytopes import (
     BORDER,
@@ -45,13 +46,11 @@ from nmdp_pin._kernels.geometry.polytopes import (
     crossing,
     edge_distance,
     edge_of,
-    find_features,
     is_over,
     middle,
     moved,
     polytope,
     row_of,
-    separating_direction,
 )
 from nmdp_pin._kernels.geometry.ridges import find_ridges, is_mesh, side_at, touched_polytope
 from nmdp_pin._kernels.geometry.rims import (

@@ -20,6 +20,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     rotate,
     rotate_back,
     scaled,
+    times,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import zero_matrix
@@ -40,7 +41,6 @@ from nmdp_pin._kernels.geometry.polytopes import (
 )
 from nmdp_pin._kernels.geometry.primitives import CONE
 from nmdp_pin._kernels.geometry.terrain import describe, shape_distance, tip_sine, turn_tensor
-from nmdp_pin._kernels.geometry.touched_surface import times
 
 _TURNS, _AIMED = 60, 1e-13  # Newton steps along an edge, and the last one, of the edge
 _FOUND = 1e-7  # [-] slope of the distance at the nearest point
