@@ -13,7 +13,7 @@ from kernel_scenes import array_of
 from nmdp_pin._contact import AnisotropicCone, FrictionCone
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.geometry.contacts import FLAT
+from nmdp_pin._kernels.geometry.contacts import N_FEATURES
 from nmdp_pin._kernels.geometry.planes import (
     bend_contacts,
     missed_contacts,
@@ -307,4 +307,4 @@ def test_the_nearest_of_many_features_are_contacts():
     corners = polytope(tables, tables.pairs[0, 1]).vertices
     above = (corners - M.translation) @ M.rotation[:, 2]  # more of those that are nearer, or deeper
     assert (features[:, 0] == ON_A).all()
-    assert {*features[:, 2].tolist()} == {*np.argsort(-above)[:FLAT].tolist()}
+    assert {*features[:, 2].tolist()} == {*np.argsort(-above)[:N_FEATURES].tolist()}

@@ -73,7 +73,7 @@ else:
         """Class decorator that makes a record, which also is a dataclass, of annotated fields."""
         members = {name: cls.__dict__[name] for name in ("__doc__", "__module__")}
         members |= {"__qualname__": cls.__qualname__, "__annotations__": cls.__annotations__}
-        members |= {"__post_init__": _share, "__reduce__": _reduce}
+        members |= {"__post_init__": _share_memory, "__reduce__": _reduce}
         result = dataclasses.dataclass(eq=False, slots=True)(
             type(cls.__name__, (_Shared,), members)
         )
@@ -121,7 +121,7 @@ def _number(place: int, kind: type) -> property:
     return property(read, write)
 
 
-def _share(self: Any) -> None:
+def _share_memory(self: Any) -> None:
     """Write the addresses and shapes of the arrays of a new record, and find its type."""
     if _CONFIG.DISABLE_JIT:
         return

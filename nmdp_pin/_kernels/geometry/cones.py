@@ -27,8 +27,8 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import (
     BORDER,
+    CROSSED_ROUND,
     PARALLEL,
-    RIM,
     Polytope,
     crossing,
     polytope,
@@ -104,7 +104,7 @@ def find_cones(
     )
     if not (gap < limit and beyond <= feature_margin) or min(within, 0.0) > start + BORDER:
         return 0
-    features[0, 0], features[0, 1], features[0, 2], gaps[0] = RIM, part, 0, gap
+    features[0, 0], features[0, 1], features[0, 2], gaps[0] = CROSSED_ROUND, part, 0, gap
     return 1
 
 

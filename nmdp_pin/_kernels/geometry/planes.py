@@ -19,6 +19,7 @@ from nmdp_pin._kernels.contact.contact_motion import relative_placement, relativ
 from nmdp_pin._kernels.geometry import shape_selection, shapes, shares
 from nmdp_pin._kernels.geometry.contacts import (
     LOST,
+    SPHERE_PLANE,
     ContactFrames,
     ContactPairs,
     Contacts,
@@ -49,7 +50,7 @@ def select_contacts(
     """
     M, c, v, x = matrix(4, 3), vector(3), vector(3), vector(3)
     for k in range(candidates.rows.size):
-        if not candidates.plain[k]:
+        if candidates.contact_kinds[k] != SPHERE_PLANE:
             continue
         a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
         relative_placement(P, a, b, M)
@@ -70,7 +71,7 @@ def missed_contacts(candidates: ContactPairs, P: Array, contacts: Contacts) -> b
     """List candidates besides the contacts that touch at placements P; False where none does."""
     M, c, missed = matrix(4, 3), vector(3), False
     for k in range(candidates.rows.size):
-        if not candidates.plain[k] or contacts.listed[k]:
+        if candidates.contact_kinds[k] != SPHERE_PLANE or contacts.listed[k]:
             continue
         relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
         place(M, candidates.local[k], c)
@@ -138,7 +139,7 @@ def place_contacts(
         at.friction[i], at.surface[i] = candidates.shapes[surface, 15], candidates.kinds[surface, 1]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
             at.depth[i] = math.nan
-        elif candidates.plain[c]:
+        elif candidates.contact_kinds[c] == SPHERE_PLANE:
             at.depth[i] = candidates.radii[c] - _height(candidates, c, p)
             for j in range(3):
                 n[j] = candidates.shapes[candidates.rows[c], 5 + 3 * j]

@@ -5,8 +5,9 @@ normal of a pair of features points out of b: it is a normal of b, the opposite 
 that of two edges. All is seen in the frame of the body of b.
 
 A polytope may be rounded, that is, swept by a ball. One edge, rounded, is the side of a capsule or
-of a cylinder, whose ends have contacts of their own. One without vertices is a mesh (`ridges.py`),
-one without edges a rim (`rims.py`), a cone (`cones.py`) or an ellipsoid (`sides.py`).
+of a cylinder, whose ends have contacts of their own. The tables of polytopes have a kind for each
+row, as they hold what touches by features otherwise, too: meshes (`ridges.py`), rims (`rims.py`),
+cones (`cones.py`) and ellipsoids (`sides.py`).
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ from nmdp_pin._kernels.algebra.vector3 import (
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import record
 
-# Kinds of a contact: a vertex on a face of b, of a; edges; a vertex of b on a rounded edge of a; a
-# rim and an edge of b, or the sides of two cones; an edge on a cone or an ellipsoid.
-NONE, ON_B, ON_A, CROSSED, ON_SIDE, RIM, ON_ROUND = -1, 0, 1, 2, 3, 4, 5
-KINDS = 7  # of contacts, with NONE
+# Kinds of the rows: a polytope; a mesh of the world, which need not be convex and has tables of its
+# own; a rim; a cone or an ellipsoid.
+FACETED, WORLD_MESH, CIRCULAR_RIM, ROUND = range(4)
+# Kinds of features that touch: a vertex on a face of b, of a; edges; a vertex of b on a rounded
+# edge of a; a rim and an edge of b, or the sides of two cones; an edge on a cone or an ellipsoid.
+NONE, ON_B, ON_A, CROSSED, ON_SIDE, CROSSED_ROUND, ON_ROUND = -1, 0, 1, 2, 3, 4, 5
+FEATURE_KINDS = 7  # with NONE
 RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not as past each other
 PARALLEL = 0.02  # [-] sine of the angle of two edges below which they have no normal
 TILT = 0.2  # [-] sine of the angle by which a normal may leave the cone of an edge
@@ -56,6 +60,7 @@ class Polytopes:
         centres: centres of the polytopes [m], shape (p, 3).
         sizes: largest distances of points from the centres [m], shape (p,).
         rounding: radii of the balls [m], shape (p,).
+        kinds: their kinds, `FACETED` or one of the others, shape (p,).
         rows: rows of the polytopes in the table of shapes, -1: none, shape (p,).
         pairs: polytopes a and b of each pair, shape (k, 2).
         points: indices of the vertices of a and of b among the robot's contact points, -1: none.
@@ -70,6 +75,7 @@ class Polytopes:
     centres: Array
     sizes: Array
     rounding: Array
+    kinds: Array
     rows: Array
     pairs: Array
     points: Array
@@ -97,6 +103,27 @@ def polytope(polytopes: Polytopes, p: int) -> Polytope:
         polytopes.edges[begin[2] : end[2]],
         polytopes.rounding[p],
     )
+
+
+@jit
+def is_mesh(polytopes: Polytopes, p: int) -> bool:
+    """Whether polytope p is a mesh of the world."""
+    mesh: bool = polytopes.kinds[p] == WORLD_MESH
+    return mesh
+
+
+@jit
+def is_rim(polytopes: Polytopes, p: int) -> bool:
+    """Whether polytope p is a rim."""
+    rim: bool = polytopes.kinds[p] == CIRCULAR_RIM
+    return rim
+
+
+@jit
+def is_round(polytopes: Polytopes, p: int) -> bool:
+    """Whether polytope p is a cone or an ellipsoid."""
+    curved: bool = polytopes.kinds[p] == ROUND
+    return curved
 
 
 @jit

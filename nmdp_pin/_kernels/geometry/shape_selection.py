@@ -18,14 +18,18 @@ from nmdp_pin._kernels.algebra.vector3 import (
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
 from nmdp_pin._kernels.geometry.contacts import (
-    FLAT,
     LOST,
-    MINIMA,
+    N_FEATURES,
+    N_MINIMA,
+    OVERLAP,
+    POLYTOPES,
+    SPHERE_MESH,
+    SPHERE_PLANE,
     ContactPairs,
     Contacts,
     reach_of,
 )
-from nmdp_pin._kernels.geometry.features import missed_features, select_features
+from nmdp_pin._kernels.geometry.feature_selection import missed_features, select_features
 from nmdp_pin._kernels.geometry.polytopes import row_of
 from nmdp_pin._kernels.geometry.support_points import support_point
 from nmdp_pin._kernels.geometry.terrain import MESH
@@ -75,13 +79,13 @@ def _select_block(
     a, b, end = candidates.bodies[begin, 0], candidates.bodies[begin, 1], begin
     relative_placement(P, a, b, M)  # only blocks of polytopes are of several bodies
     for k in range(begin, stop):
-        row = candidates.rows[k]
-        if candidates.solid[k]:
+        row, kind = candidates.rows[k], candidates.contact_kinds[k]
+        if kind == OVERLAP:
             contacts.listed[k] = False
-        if k < end or candidates.plain[k] or candidates.solid[k]:
+        if k < end or kind == SPHERE_PLANE or kind == OVERLAP:
             continue
-        if candidates.pairs[k] >= 0:
-            end = k + FLAT
+        if kind == POLYTOPES:
+            end = k + N_FEATURES
             select_features(candidates, P, twists, h, contacts, k)
             continue
         place(M, candidates.local[k], c)
@@ -100,8 +104,8 @@ def _select_block(
             at_start, _ = surface_at(candidates, contacts, k, (c[0], c[1], c[2]), False)
             contacts.listed[k] |= not at_start > reach
             continue
-        if candidates.kinds[row, 0] == MESH:
-            end = k + MINIMA
+        if kind == SPHERE_MESH:
+            end = k + N_MINIMA
             for i in range(k, end):
                 contacts.faces[i], contacts.listed[i] = -1, candidates.reach == math.inf
             _add_minima(candidates, contacts, k, there, reach)
@@ -160,7 +164,7 @@ def _add_places(
         end += 1
     if end == k + 1:
         return end
-    c, found = np.empty(3), np.empty(MINIMA - 1, np.int64)
+    c, found = np.empty(3), np.empty(N_MINIMA - 1, np.int64)
     size = length(row_of(candidates.semi_axes[k], 0))
     m, rounding = candidates.kinds[row, 2], candidates.shapes[row, 16]
     for x in range(local_minima(mesh, m, p, reach + size, rounding, found)):
@@ -182,7 +186,7 @@ def _is_next_minimum(candidates: ContactPairs, k: int, i: int) -> bool:
     """Whether candidate i is of the same place on the same disc or ellipsoid, and mesh, as k."""
     same: bool = candidates.kinds[candidates.rows[k], 0] == MESH
     same = same and candidates.rows[i] == candidates.rows[k] and candidates.slots[i] == 0
-    same = same and candidates.slots[k] == 0 and candidates.pairs[i] < 0
+    same = same and candidates.slots[k] == 0 and candidates.contact_kinds[i] != POLYTOPES
     same = same and candidates.points[i] == candidates.points[k]
     return same and largest_difference(candidates.local[i], candidates.local[k]) == 0.0
 
@@ -193,7 +197,7 @@ def _add_minima(
 ) -> bool:
     """List contacts with a mesh at the local minima of the distance that have none; False: none.
 
-    Where there are more than `MINIMA`, the nearest ones are contacts.
+    Where there are more than `N_MINIMA`, the nearest ones are contacts.
 
     Args:
         candidates: pairs that may touch.
@@ -205,12 +209,12 @@ def _add_minima(
     mesh, row, added = candidates.triangles, candidates.rows[k], False
     if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
         return False
-    found = np.empty(MINIMA, np.int64)
+    found = np.empty(N_MINIMA, np.int64)
     n = local_minima(mesh, candidates.kinds[row, 2], p, limit, candidates.shapes[row, 16], found)
     for x in range(n):
         nearest, _, foot = closest_point(mesh, found[x], p)
         place_of, known, furthest = -1, False, nearest
-        for i in range(k, k + MINIMA):
+        for i in range(k, k + N_MINIMA):
             t, gap = contacts.faces[i], math.inf
             if t >= 0:
                 _, _, other = descend_to_minimum(mesh, t, p)
@@ -244,28 +248,27 @@ def _list_missed(
     M, c, missed, end = np.empty((4, 3)), np.empty(3), False, begin
     relative_placement(P, candidates.bodies[begin, 0], candidates.bodies[begin, 1], M)
     for k in range(begin, stop):
-        row = candidates.rows[k]
-        if candidates.plain[k] or candidates.solid[k]:
+        kind = candidates.contact_kinds[k]
+        if kind == SPHERE_PLANE or kind == OVERLAP:
             continue
-        if candidates.pairs[k] >= 0:
+        if kind == POLYTOPES:
             if k >= end:
-                end = k + FLAT
+                end = k + N_FEATURES
                 missed |= missed_features(candidates, P, contacts, k)
             continue
-        rim = is_swept(candidates, k)
-        if rim and k > 0 and _is_next_minimum(candidates, k - 1, k):
+        swept, mesh = is_swept(candidates, k), kind == SPHERE_MESH
+        if swept and k > 0 and _is_next_minimum(candidates, k - 1, k):
             continue
-        mesh = candidates.kinds[row, 0] == MESH and not rim
         if k < end or (contacts.listed[k] and not mesh):
             continue
-        if rim:
+        if swept:
             if support_point(candidates, contacts, k, M, False) < candidates.radii[k]:
                 contacts.listed[k] = missed = True
             continue
         place(M, candidates.local[k], c)
         p = (c[0], c[1], c[2])
         if mesh:
-            end = k + MINIMA
+            end = k + N_MINIMA
             missed |= _add_minima(candidates, contacts, k, p, candidates.radii[k])
         elif distance_to(candidates, contacts, k, p) < candidates.radii[k]:
             contacts.listed[k] = missed = True

@@ -13,7 +13,10 @@ from nmdp_pin._kernels.algebra.vector3 import (
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.geometry.cones import cone_rates
 from nmdp_pin._kernels.geometry.contacts import (
+    OVERLAP,
+    POLYTOPES,
     REACH,
+    SPHERE_PLANE,
     ContactFrames,
     ContactPairs,
     Contacts,
@@ -24,15 +27,16 @@ from nmdp_pin._kernels.geometry.features import (
 )
 from nmdp_pin._kernels.geometry.polytopes import (
     CROSSED,
+    CROSSED_ROUND,
     ON_ROUND,
     ON_SIDE,
-    RIM,
+    is_round,
     row_of,
 )
 from nmdp_pin._kernels.geometry.ridges import side_rates
 from nmdp_pin._kernels.geometry.rims import rim_rates
 from nmdp_pin._kernels.geometry.seams import leave_seams
-from nmdp_pin._kernels.geometry.sides import is_solid, round_rates
+from nmdp_pin._kernels.geometry.sides import round_rates
 from nmdp_pin._kernels.geometry.support_points import place_support_point, support_rates
 from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.geometry.touched_surface import (
@@ -53,24 +57,24 @@ def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames
     hessian = np.empty((3, 3))
     for i in range(contacts.n[0]):
         c = contacts.index[i]
-        row = candidates.rows[c]
+        kind = candidates.contact_kinds[c]
         p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
-        if candidates.plain[c] or math.isnan(at.depth[i]):
+        if kind == SPHERE_PLANE or math.isnan(at.depth[i]):
             continue
-        if candidates.solid[c]:
+        if kind == OVERLAP:
             at.normal[i] = contacts.planes[c, :3]
             at.depth[i] = contacts.planes[c, 3] - dot(row_of(at.normal, i), p)
-        elif candidates.pairs[c] >= 0:
+        elif kind == POLYTOPES:
             place_feature(candidates, contacts, at, i, p)
         elif contacts.rolls[c]:
             place_support_point(candidates, contacts, at, i)
-        elif candidates.kinds[row, 0] == MESH:
+        elif candidates.kinds[candidates.rows[c], 0] == MESH:
             _place_on_mesh(candidates, contacts, at, i, p)
         else:
             phi, normal, _ = surface_of(candidates, contacts, c, p, hessian)
             at.depth[i] = candidates.radii[c] - phi
             at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
-        if not contacts.rolls[c] and candidates.pairs[c] < 0:
+        if not contacts.rolls[c] and kind != POLYTOPES:
             for j in range(3):
                 at.arm[i, j] = -candidates.radii[c] * at.normal[i, j]
     leave_seams(candidates, contacts, at)
@@ -105,7 +109,7 @@ def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
                 at.N[i, j, k] = at.L[i, j, k] = 0.0
         # objectives of the papers count what does not touch too, within any reach
         counts = candidates.distant or candidates.reach == math.inf or at.depth[i] > 0.0
-        if candidates.plain[c] or not counts:
+        if candidates.contact_kinds[c] == SPHERE_PLANE or not counts:
             continue
         _bend(candidates, contacts, at, i)
         if contacts.rolls[c]:
@@ -114,9 +118,9 @@ def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
             edge_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif contacts.features[c, 0] == ON_SIDE and candidates.rolling:
             side_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-        elif contacts.features[c, 0] == RIM and candidates.rolling:
+        elif contacts.features[c, 0] == CROSSED_ROUND and candidates.rolling:
             first = candidates.polytopes.pairs[candidates.pairs[c], 0]
-            if is_solid(candidates.polytopes, first):
+            if is_round(candidates.polytopes, first):
                 cone_rates(candidates, contacts, at, i, at.N[i], at.L[i])
             else:
                 rim_rates(candidates, contacts, at, i, at.N[i], at.L[i])
@@ -133,10 +137,10 @@ def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
 def _bend(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int) -> None:
     """Write the curvature at contact i of a closed form; that of a mesh, and of rims, is there."""
     c = contacts.index[i]
-    row = candidates.rows[c]
-    if candidates.kinds[row, 0] == MESH or contacts.rolls[c] or candidates.pairs[c] >= 0:
+    row, kind = candidates.rows[c], candidates.contact_kinds[c]
+    if candidates.kinds[row, 0] == MESH or contacts.rolls[c] or kind == POLYTOPES:
         return
-    if candidates.solid[c]:  # on a plane
+    if kind == OVERLAP:  # on a plane
         return
     own = np.empty((3, 3))
     p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])

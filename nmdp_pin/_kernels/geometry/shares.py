@@ -10,17 +10,18 @@ from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Con
 from nmdp_pin._kernels.geometry.features import edges_at
 from nmdp_pin._kernels.geometry.polytopes import (
     CROSSED,
+    CROSSED_ROUND,
     ON_B,
     ON_ROUND,
     ON_SIDE,
-    RIM,
     Polytope,
     Polytopes,
     edge_of,
+    is_mesh,
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.geometry.ridges import is_mesh, side_at
+from nmdp_pin._kernels.geometry.ridges import side_at
 from nmdp_pin._kernels.geometry.sides import side_at_edge
 
 _FLAT = 1e-9  # [-] of the size of corners, less than which they are flat
@@ -53,16 +54,16 @@ def distribute_to_contact_points(
     c, polytopes = contacts.index[i], candidates.polytopes
     pair = candidates.pairs[c]
     points[0], weights[0] = candidates.points[c], 1.0
-    alone = pair < 0 or contacts.features[c, 0] >= RIM
+    alone = pair < 0 or contacts.features[c, 0] >= CROSSED_ROUND
     if alone and candidates.bodies[c, 0] == 0:
         n, corners = 0, np.empty((MOST_SHARES, 3))
         for p in range(len(candidates.carriers)):
             if candidates.carriers[p] == candidates.bodies[c, 1] and n < MOST_SHARES:
                 corners[n], points[n] = candidates.places[p], p
                 n += 1
-        _share(corners[:n], axpy(row_of(at.centre, i), 1.0, row_of(at.arm, i)), weights)
+        _least_weights(corners[:n], axpy(row_of(at.centre, i), 1.0, row_of(at.arm, i)), weights)
         return n
-    if pair < 0 or contacts.features[c, 0] == RIM:
+    if pair < 0 or contacts.features[c, 0] == CROSSED_ROUND:
         return 1
     kind, x, y = contacts.features[c, 0], contacts.features[c, 1], contacts.features[c, 2]
     a = polytope(polytopes, polytopes.pairs[pair, 0])
@@ -109,12 +110,12 @@ def _face_shares(
             corners[n] = a.vertices[v]
             points[n] = polytopes.points[polytopes.first_points[pair, 0] + v]
             n += 1
-    _share(corners[:n], p, weights)
+    _least_weights(corners[:n], p, weights)
     return n
 
 
 @jit
-def _share(corners: Array, p: Vector3, weights: Array) -> None:
+def _least_weights(corners: Array, p: Vector3, weights: Array) -> None:
     """Write the smallest weights of corners with the resultant and moment of the force at p."""
     middle, S, off, n = np.zeros(3), np.zeros((3, 3)), np.empty(3), len(corners)
     weights[0] = -1.0

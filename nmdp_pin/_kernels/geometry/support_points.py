@@ -29,7 +29,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     times,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import REACH, ContactFrames, ContactPairs, Contacts
+from nmdp_pin._kernels.geometry.contacts import DISC, REACH, ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import row_of
 from nmdp_pin._kernels.geometry.primitives import BOX
 from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
@@ -53,13 +53,6 @@ _TURNS = 20  # largest number of Newton steps to a support point, or halves of t
 
 
 @jit
-def _is_disc(candidates: ContactPairs, k: int) -> bool:
-    """Whether a candidate has two semi-axes only."""
-    e = candidates.semi_axes[k, 2]
-    return e[0] == 0.0 and e[1] == 0.0 and e[2] == 0.0
-
-
-@jit
 def _arm(E: Array, u: Vector3) -> Vector3:
     """The vector sum_j u_j e_j."""
     along = axpy(scaled(row_of(E, 0), u[0]), u[1], row_of(E, 1))
@@ -77,7 +70,7 @@ def support_point(
     c, x, slope = np.empty(3), np.empty(3), 0.0
     place(M, candidates.local[k], c)
     E, middle = turned_axes(candidates, k, M), (c[0], c[1], c[2])
-    size, disc = length(row_of(E, 0)), _is_disc(candidates, k)
+    size, disc = length(row_of(E, 0)), candidates.contact_kinds[k] == DISC
     u = (1.0, 0.0, 0.0)  # without a nearest point, the first semi-axis is chosen
     _, n = surface_at(candidates, contacts, k, middle, minimum)
     share, least = 1.0, math.inf

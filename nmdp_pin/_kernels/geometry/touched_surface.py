@@ -16,10 +16,10 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import ContactPairs, Contacts
-from nmdp_pin._kernels.geometry.polytopes import BORDER, RESTING, moved, polytope, row_of
+from nmdp_pin._kernels.geometry.contacts import DISC, ELLIPSOID_SURFACE, ContactPairs, Contacts
+from nmdp_pin._kernels.geometry.polytopes import BORDER, RESTING, is_rim, moved, polytope, row_of
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER, revolved_hessian
-from nmdp_pin._kernels.geometry.rims import is_rim, least_height
+from nmdp_pin._kernels.geometry.rims import least_height
 from nmdp_pin._kernels.geometry.terrain import (
     MESH,
     describe,
@@ -140,7 +140,7 @@ def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array) -> int:
     piece = candidates.pieces[k]
     if piece >= 0 and side <= BORDER:
         up, rim = faces & (AHEAD << _ENDS) > 0, is_rim(candidates.polytopes, piece)
-        way, upper, deep, instead = _way_out(candidates, k, p, M, nearest, up)
+        way, upper, deep, instead = _face_entered(candidates, k, p, M, nearest, up)
         if rim:
             comes = most < -RESTING and instead > _WORSE * deep
         else:  # inside, or past the other end
@@ -152,7 +152,7 @@ def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array) -> int:
 
 
 @jit
-def _way_out(
+def _face_entered(
     candidates: ContactPairs, k: int, p: Vector3, M: Array, axis: int, up: bool
 ) -> tuple[int, bool, float, float]:
     """The face of a cylinder or cone from which a piece comes, and whether it is the upper end.
@@ -286,8 +286,8 @@ def surface_of(
 @jit
 def is_swept(candidates: ContactPairs, k: int) -> bool:
     """Whether the sphere of a candidate is swept over a disc or an ellipsoid."""
-    e = candidates.semi_axes[k, 0]
-    return e[0] != 0.0 or e[1] != 0.0 or e[2] != 0.0
+    kind = candidates.contact_kinds[k]
+    return kind == DISC or kind == ELLIPSOID_SURFACE
 
 
 @jit

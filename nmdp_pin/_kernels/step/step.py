@@ -29,7 +29,7 @@ from nmdp_pin._kernels.geometry.planes import (
     select_contacts,
     select_overlaps,
 )
-from nmdp_pin._kernels.geometry.polytopes import RIM
+from nmdp_pin._kernels.geometry.polytopes import CROSSED_ROUND
 from nmdp_pin._kernels.step.impacts import (
     ENERGY_GAINED,
     accept_second_order,
@@ -804,7 +804,7 @@ def add_wrenches(
     for x in range(at.n_active[1]):
         i = at.active[x]
         c, f = contacts.index[i], at.wrench[i]
-        alone = system.candidates.pairs[c] < 0 or contacts.features[c, 0] == RIM
+        alone = system.candidates.pairs[c] < 0 or contacts.features[c, 0] == CROSSED_ROUND
         alone = alone and system.candidates.bodies[c, 0] > 0
         cross_into(at.places.arm[i], f, moment)
         for a in range(3):
