@@ -112,7 +112,8 @@ class Ground:
         """Points of the contacts of a step of a body with a velocity."""
         twists = np.zeros((2, 6))
         twists[1, :3] = velocity
-        select_contacts(self.candidates, self.placements(lowered), twists, H, self.contacts)
+        at, rolling = self.placements(lowered), self.candidates.rolling
+        select_contacts(self.candidates, at, twists, H, rolling, self.contacts)
         return self.points()
 
 

@@ -129,7 +129,7 @@ class Pair:
         )
         twists = np.tile([*(v - np.cross(w, P[1, 3])), *w], (len(P), 1))
         twists[0] = 0.0
-        select_contacts(self.candidates, P, twists, H, self.contacts)
+        select_contacts(self.candidates, P, twists, H, self.candidates.rolling, self.contacts)
 
     def missed(self, M):
         """Whether contacts touch that are not listed; they are then."""

@@ -241,7 +241,6 @@ def test_a_rough_step_holds_what_moves_and_is_repeated_to_the_bit() -> None:
     whole = method.step(state, Command(), 0.01)
     rough = [method.rough_step(state, Command(), 0.01) for _ in range(2)]
     assert rough[0].status.ok
-    assert method.candidates.rolling
     np.testing.assert_array_equal(rough[0].state.q, rough[1].state.q)
     again = method.step(state, Command(), 0.01)
     np.testing.assert_array_equal(whole.state.q, again.state.q)

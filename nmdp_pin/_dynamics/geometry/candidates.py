@@ -107,7 +107,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
         places=points.positions[: points.n_terrain].copy(),
         semi_axes=axes,
         facing=facing,
-        pieces=_pieces(rows, bodies, local, facing, polytopes, owners),
+        own_polytopes=_own_polytopes(rows, bodies, local, facing, polytopes, owners),
         slots=np.array([pair.slot for pair in pairs], np.int64),
         kinds=tables.kinds,
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
@@ -215,7 +215,7 @@ def _pointed(table: np.ndarray, owners: np.ndarray, polytopes: Polytopes) -> np.
     return pointed
 
 
-def _pieces(
+def _own_polytopes(
     rows: np.ndarray,
     bodies: np.ndarray,
     local: np.ndarray,
@@ -303,6 +303,7 @@ def new_contacts(candidates: ContactPairs) -> Contacts:
         feature_margin=np.zeros((k, 1)),
         directions=np.zeros((len(candidates.polytopes.pairs), 3)),
         reference=np.zeros((k, 4, 3)),
+        rolling=candidates.rolling,
     )
 
 

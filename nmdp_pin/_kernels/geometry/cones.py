@@ -119,7 +119,7 @@ def freeze_cones(
     p, local, side = row_of(a.vertices, 0), np.empty(3), 2.0 * contacts.features[i, 1] - 1.0
     e, n, gap, s, _ = _crossing(candidates, candidates.pairs[i], side, p, row_of(a.normals, 0))
     first = candidates.polytopes.pairs[candidates.pairs[i], 0]
-    rotate_back(M, np.array(scaled(e, 0.0 if candidates.rolling else s)), local)
+    rotate_back(M, np.array(scaled(e, 0.0 if contacts.rolling else s)), local)
     for j in range(3):
         contacts.held[i, j] = polytope(candidates.polytopes, first).vertices[0, j] + local[j]
         contacts.planes[i, j] = n[j]

@@ -84,8 +84,8 @@ class ContactPairs:
             of their bodies; 0 where there are fewer than three [m], shape (k, 3, 3).
         facing: directions out of the rims of cylinders and cones and of tips, in the frames of
             their bodies, and cosines, see `dynamics.candidates`; 0 of others, shape (k, 4).
-        pieces: of spheres that touch cylinders and cones, the polytopes of which they are corners,
-            or rims of the solids of which they are rims or tips, -1: none, shape (k,).
+        own_polytopes: of spheres that touch cylinders and cones, the polytopes of which they are
+            corners, or rims of the solids of which they are rims or tips, -1: none, shape (k,).
         slots: number of the contact among those of the disc, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
@@ -104,7 +104,7 @@ class ContactPairs:
         rise: rates rho / p at which they push out [1/s], shape (k,); see `kernels.stage.System`.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
-        rolling: whether contacts may move along discs and ellipsoids.
+        rolling: whether the law of contact lets contacts move along curved surfaces in a step.
     """
 
     contact_kinds: Array
@@ -118,7 +118,7 @@ class ContactPairs:
     places: Array
     semi_axes: Array
     facing: Array
-    pieces: Array
+    own_polytopes: Array
     slots: Array
     kinds: Array
     shapes: Array
@@ -159,6 +159,8 @@ class Contacts:
             twice `BORDER` where they do at its expected end [m], shape (k, 1).
         directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
+        rolling: whether they move along curved surfaces in the step; else they are held where they
+            are expected at its end.
     """
 
     n: Array
@@ -173,6 +175,7 @@ class Contacts:
     feature_margin: Array
     directions: Array
     reference: Array
+    rolling: bool
 
 
 @record

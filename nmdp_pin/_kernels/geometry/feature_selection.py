@@ -83,7 +83,7 @@ def select_features(
         for j in range(3):
             contacts.directions[pair, j] = towards[j]
     _freeze_features(candidates, contacts, k, M, before, at_end, other, reach, BORDER)
-    if candidates.rolling:  # crossings that are held where they are expected act nowhere else
+    if contacts.rolling:  # crossings that are held where they are expected act nowhere else
         _freeze_features(candidates, contacts, k, M, before, at_end, other, reach, REACH + travel)
 
 
@@ -255,7 +255,7 @@ def _freeze_feature(
         towards = row_of(contacts.directions, pair)
         n, _ = edge_distance(a, x, b, y, 1.0, towards)
         start = row_of(one.vertices, one.edges[x, 0])
-        if not candidates.rolling:
+        if not contacts.rolling:
             s, _ = crossing(p, e, q, f)
             start = axpy(start, s, edge_of(one, x)[1])
         level = dot(n, q) + b.rounding
@@ -266,7 +266,7 @@ def _freeze_feature(
         n = axpy(minus(p, q), s, e)
         n = scaled(n, (1.0 if dot(n, minus(middle(before), q)) > 0.0 else -1.0) / length(n))
         start = row_of(one.vertices, one.edges[x, 0])
-        if not candidates.rolling:
+        if not contacts.rolling:
             start = axpy(start, s, edge_of(one, x)[1])
         level = dot(n, q)
     else:

@@ -70,30 +70,30 @@ def place_feature(
         if polytopes.rows[first] >= 0 and contacts.bodies[i, 0] != 0:
             row = polytopes.rows[first]
             at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
-    elif kind == CROSSED and candidates.rolling:
+    elif kind == CROSSED and contacts.rolling:
         e, f, q, n, s, t = edges_at(candidates, contacts, at, i)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
         meets = beyond <= feature_margin
         at.depth[i] = dot(n, minus(q, p)) + radius + polytopes.rounding[second]
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
-    elif kind == ON_SIDE and candidates.rolling:
+    elif kind == ON_SIDE and contacts.rolling:
         e, s, _, n, gap = side_at(candidates, contacts, at, i)
         meets = max(-s, s - 1.0) * length(e) <= feature_margin
         at.depth[i] = radius - gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
-    elif kind == CROSSED_ROUND and candidates.rolling and is_round(polytopes, first):
+    elif kind == CROSSED_ROUND and contacts.rolling and is_round(polytopes, first):
         _, e, n, gap, s, meets = cones_at(candidates, contacts, at, i)
         at.depth[i] = -gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j]
-    elif kind == CROSSED_ROUND and candidates.rolling:
+    elif kind == CROSSED_ROUND and contacts.rolling:
         arm, _, _, _, _, n, gap, meets = rim_at(candidates, contacts, at, i)
         at.depth[i] = -gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], arm[j]
-    elif kind == ON_ROUND and candidates.rolling:
+    elif kind == ON_ROUND and contacts.rolling:
         H = np.empty((1, 3, 3))
         e, s, n, phi, meets = side_at_edge(candidates, contacts, at, i, H)
         at.depth[i] = radius - phi

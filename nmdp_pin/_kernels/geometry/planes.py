@@ -37,7 +37,12 @@ def _height(candidates: ContactPairs, k: int, p: Array) -> float:
 
 @jit
 def select_contacts(
-    candidates: ContactPairs, P: Array, twists: Array, h: float, contacts: Contacts
+    candidates: ContactPairs,
+    P: Array,
+    twists: Array,
+    h: float,
+    rolling: bool,
+    contacts: Contacts,
 ) -> None:
     """List the candidates that may touch in a time h, by their places at its start and end.
 
@@ -46,8 +51,10 @@ def select_contacts(
         P: placements at the start, shape (n + 1, 4, 3).
         twists: motions of the bodies there, shape (n + 1, 6).
         h: length of the step [s].
+        rolling: whether contacts move along curved surfaces in the step, see `Contacts`.
         contacts: output.
     """
+    contacts.rolling = rolling
     M, c, v, x = matrix(4, 3), vector(3), vector(3), vector(3)
     for k in range(candidates.rows.size):
         if candidates.contact_kinds[k] != SPHERE_PLANE:

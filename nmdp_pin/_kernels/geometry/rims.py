@@ -253,7 +253,7 @@ def freeze_crossing(
     for j in range(3):
         contacts.held[i, j] = candidates.polytopes.vertices[_first_vertex(candidates, i), j]
         contacts.planes[i, j] = local[j]
-        if not candidates.rolling:
+        if not contacts.rolling:
             contacts.held[i, j] += local[j]
             contacts.planes[i, j] = n[j]
 

@@ -114,17 +114,17 @@ def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
         _bend(candidates, contacts, at, i)
         if contacts.rolls[c]:
             support_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-        elif contacts.features[c, 0] == CROSSED and candidates.rolling:
+        elif contacts.features[c, 0] == CROSSED and contacts.rolling:
             edge_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-        elif contacts.features[c, 0] == ON_SIDE and candidates.rolling:
+        elif contacts.features[c, 0] == ON_SIDE and contacts.rolling:
             side_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-        elif contacts.features[c, 0] == CROSSED_ROUND and candidates.rolling:
+        elif contacts.features[c, 0] == CROSSED_ROUND and contacts.rolling:
             first = candidates.polytopes.pairs[candidates.pairs[c], 0]
             if is_round(candidates.polytopes, first):
                 cone_rates(candidates, contacts, at, i, at.N[i], at.L[i])
             else:
                 rim_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-        elif contacts.features[c, 0] == ON_ROUND and candidates.rolling:
+        elif contacts.features[c, 0] == ON_ROUND and contacts.rolling:
             round_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif at.curved[i]:
             for j in range(3):

@@ -74,11 +74,11 @@ def distribute_to_contact_points(
     if kind == CROSSED or kind == ON_SIDE or kind == ON_ROUND:
         start, e = edge_of(a, x)
         s = dot(minus(row_of(contacts.held, c), start), e) / dot(e, e)
-        if candidates.rolling and kind == CROSSED:
+        if contacts.rolling and kind == CROSSED:
             s = edges_at(candidates, contacts, at, i)[4]
-        elif candidates.rolling and kind == ON_ROUND:
+        elif contacts.rolling and kind == ON_ROUND:
             s = side_at_edge(candidates, contacts, at, i, np.empty((1, 3, 3)))[1]
-        elif candidates.rolling:
+        elif contacts.rolling:
             s = side_at(candidates, contacts, at, i)[1]
         points[0], weights[0] = polytopes.points[own + a.edges[x, 0]], 1.0 - s
         points[1], weights[1] = polytopes.points[own + a.edges[x, 1]], s

@@ -223,7 +223,7 @@ def freeze_side(candidates: ContactPairs, contacts: Contacts, i: int, a: Polytop
     H = np.empty((1, 3, 3))
     s, phi, n, _ = _touch_at_rest(candidates, row, a, edge, H)
     start, along = edge_of(one, edge)
-    held = start if candidates.rolling else axpy(start, s, along)
+    held = start if contacts.rolling else axpy(start, s, along)
     for j in range(3):
         contacts.held[i, j], contacts.planes[i, j] = held[j], n[j]
     contacts.planes[i, 3] = dot(n, axpy(p, s, e)) - phi

@@ -101,7 +101,7 @@ def support_point(
     for j in range(3):
         contacts.held[k, j] += candidates.local[k, j]
     nearest = candidates.slots[k] == 0 and slope > _STANDING * size
-    contacts.rolls[k] = candidates.rolling and (nearest or not disc)
+    contacts.rolls[k] = contacts.rolling and (nearest or not disc)
     return surface_at(candidates, contacts, k, axpy(middle, 1.0, arm), minimum)[0]
 
 

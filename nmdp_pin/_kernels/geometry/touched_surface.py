@@ -137,7 +137,7 @@ def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array) -> int:
             nearest, faces = j, faces & ~(AHEAD << j)
             if dot(face_axis(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
                 faces |= AHEAD << j
-    piece = candidates.pieces[k]
+    piece = candidates.own_polytopes[k]
     if piece >= 0 and side <= BORDER:
         up, rim = faces & (AHEAD << _ENDS) > 0, is_rim(candidates.polytopes, piece)
         way, upper, deep, instead = _face_entered(candidates, k, p, M, nearest, up)
@@ -162,7 +162,7 @@ def _face_entered(
     that face and in the given one follow [m].
     """
     row, shapes, polytopes = candidates.rows[k], candidates.shapes, candidates.polytopes
-    most, given, nearest, upper, piece = -math.inf, 0.0, 0, False, candidates.pieces[k]
+    most, given, nearest, upper, piece = -math.inf, 0.0, 0, False, candidates.own_polytopes[k]
     there, rim = moved(polytope(polytopes, piece), M), is_rim(polytopes, piece)
     along, local = face_axis(shapes, row, 2), seen_from(shapes, row, p)
     for face in range(2 if candidates.kinds[row, 0] == CONE else 3):
@@ -214,7 +214,7 @@ def _below(
 
 
 @jit
-def _felt(
+def _touched_part(
     candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3
 ) -> tuple[Vector3, int, float]:
     """What candidate k feels of a shape at a point: the point, or the axis and height of a face.
@@ -252,7 +252,7 @@ def distance_to(candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3
     """Signed distance of a point to the shape of candidate k, without meshes [m]."""
     row = candidates.rows[k]
     if has_faces(candidates, row) and contacts.faces[k] >= 0:
-        p, axis, depth = _felt(candidates, contacts, k, p)
+        p, axis, depth = _touched_part(candidates, contacts, k, p)
         if axis >= 0:
             return depth
     return shape_distance(candidates.kinds, candidates.shapes, row, p)
@@ -269,7 +269,7 @@ def surface_of(
     row, shapes = candidates.rows[k], candidates.shapes
     if has_faces(candidates, row) and contacts.faces[k] >= 0:
         x = p
-        p, axis, depth = _felt(candidates, contacts, k, p)
+        p, axis, depth = _touched_part(candidates, contacts, k, p)
         if axis == 0 and candidates.kinds[row, 0] != BOX:
             normal, _ = _face(candidates, row, 0, x)
             own = seen_from(shapes, row, axpy(row_of(shapes, row), 1.0, normal))

@@ -152,6 +152,7 @@ class Start:
         contacts: their identities, ascending, shape (>= touching,).
         w: their weights, shape (>= touching, m).
         h: length of the step [s].
+        rolling: whether contacts may move along curved surfaces in it.
     """
 
     values: Array
@@ -164,6 +165,7 @@ class Start:
     contacts: Array
     w: Array
     h: float
+    rolling: bool
 
 
 @record
@@ -306,7 +308,8 @@ def open_step(system: System, start: Start, memory: Memory) -> None:
     body_twists(tree, origin.S, start.v, origin.twists)
     memory.energies[0], memory.energies[1] = energies_of(system, origin)
     candidates, contacts = system.candidates, stage.contacts
-    select_contacts(candidates, origin.P, origin.twists, start.h, contacts)
+    rolling = candidates.rolling and start.rolling
+    select_contacts(candidates, origin.P, origin.twists, start.h, rolling, contacts)
     select_overlaps(candidates, contacts, origin.places, origin.P, origin.P)
 
 
