@@ -64,7 +64,7 @@ N_FEATURES = 16  # contacts of two polytopes
 N_OVERLAPS = 4  # contacts of two solids that overlap deeper than their other contacts
 
 
-@record
+@record(frozen=True)
 class ContactPairs:
     """Pairs that may touch.
 
@@ -178,7 +178,7 @@ class Contacts:
     rolling: bool
 
 
-@record
+@record(frozen=True)
 class ContactFrames:
     """The contacts at one configuration.
 

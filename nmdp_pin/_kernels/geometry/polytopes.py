@@ -46,7 +46,7 @@ LEVEL = 1e-9  # [-] sine or cosine of an angle that counts as none
 BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
 
 
-@record
+@record(frozen=True)
 class Polytopes:
     """Polytopes, in the frames of their bodies, and the pairs of them that may touch.
 

@@ -30,7 +30,7 @@ _PARALLEL = 1e-9  # [-] deviation from a normal up to which an offset counts as 
 DEPTH = 64  # of a tree
 
 
-@record
+@record(frozen=True)
 class Triangles:
     """Meshes, all in one table, with the trees of boxes by which they are searched.
 
