@@ -145,13 +145,14 @@ class CompiledSystem:
         commands: Sequence[Command],
         h: float,
         warm: WarmStart | None,
+        rolling: bool = True,
     ) -> None:
-        """Write a start; the arguments are those of `start`."""
+        """Write a start; the arguments are those of `start`, and that of the record."""
         warm = self._no_warm if warm is None else warm
         of_commands = values_of(commands, state.q, self._nothing)
         np.concatenate((state.q, state.v, warm.a, warm.joints, *of_commands), out=start.values)
         k = len(warm.contacts)
-        start.h, start.touching = h, k
+        start.h, start.touching, start.rolling = h, k, rolling
         if k:
             start.contacts[:k], start.w[:k] = warm.contacts, warm.w
 
@@ -172,6 +173,7 @@ class CompiledSystem:
             contacts=np.zeros(self.n_candidates, dtype=np.int64),
             w=np.zeros((self.n_candidates, self.system.law.n_vertices)),
             h=1.0,
+            rolling=True,
         )
 
     def new_end(self) -> End:

@@ -14,6 +14,7 @@ from numba import objmode
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS, StepResult
+from nmdp_pin._kernels.algebra.manifold import Manifold
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_matrix, zero_vector
 from nmdp_pin._kernels.geometry.contacts import ContactPairs, Contacts
@@ -52,6 +53,17 @@ def test_kernels_read_fields_of_every_layout(target):
 
     made = stage(target)
     assert jit(read)(made) == (4.0 + 2 + 2.0 + 2.0 + 100.0 + target[1, 2, 1], 3)
+
+
+def test_frozen_records_keep_their_fields():
+    """Neither numbers nor arrays are set anew; kernels read both."""
+    made = Manifold(*(np.arange(k) for k in (1, 2, 3)), True)
+    for field in dataclasses.fields(made):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(made, field.name, getattr(made, field.name))
+    last = dataclasses.replace(made, flat=False)
+    assert compiled(lambda m: (m.flat, m.first_v[2]))(made) == (True, 2)
+    assert compiled(lambda m: (m.flat, m.first_v[2]))(last) == (False, 2)
 
 
 def test_numbers_and_arrays_are_shared():

@@ -440,7 +440,7 @@ def test_cones_are_weighted_by_angles() -> None:
     box = trimesh.creation.box((1.0, 2.0, 3.0))
     tables = Terrain(Mesh(vertices=box.vertices, faces=box.faces)).arrays.triangles
     expected = 0.5 * np.pi * np.sign(tables.vertices)
-    np.testing.assert_allclose(tables.cones, expected, atol=1e-12)
+    np.testing.assert_allclose(tables.pseudonormals, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("away", [0.0, 5.0, -5.0])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
 import hashlib
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -69,12 +70,19 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as record
 else:
 
-    def record(cls: type) -> type:
-        """Class decorator that makes a record, which also is a dataclass, of annotated fields."""
+    def record(cls: type | None = None, *, frozen: bool = False) -> Any:
+        """Class decorator that makes a record, which also is a dataclass, of annotated fields.
+
+        Args:
+            cls: class.
+            frozen: whether no field is set anew; fields that kernels write are not frozen.
+        """
+        if cls is None:
+            return functools.partial(record, frozen=frozen)
         members = {name: cls.__dict__[name] for name in ("__doc__", "__module__")}
         members |= {"__qualname__": cls.__qualname__, "__annotations__": cls.__annotations__}
-        members |= {"__post_init__": _share, "__reduce__": _reduce}
-        result = dataclasses.dataclass(eq=False, slots=True)(
+        members |= {"__post_init__": _share_memory, "__reduce__": _reduce}
+        result = dataclasses.dataclass(eq=False, slots=True, frozen=frozen)(
             type(cls.__name__, (_Shared,), members)
         )
         kinds = {name: _NUMBERS.get(kind) for name, kind in cls.__annotations__.items()}
@@ -102,9 +110,10 @@ class _Shared:
 
     def __new__(cls, *args: Any, **fields: Any) -> Any:
         self = super().__new__(cls)
-        self._integers = np.zeros(cls._size, np.int64)
-        self._floats = self._integers.view(np.float64)
-        self._address = _data_of(self._integers)
+        integers = np.zeros(cls._size, np.int64)
+        object.__setattr__(self, "_integers", integers)
+        object.__setattr__(self, "_floats", integers.view(np.float64))
+        object.__setattr__(self, "_address", _data_of(integers))
         return self
 
 
@@ -121,7 +130,7 @@ def _number(place: int, kind: type) -> property:
     return property(read, write)
 
 
-def _share(self: Any) -> None:
+def _share_memory(self: Any) -> None:
     """Write the addresses and shapes of the arrays of a new record, and find its type."""
     if _CONFIG.DISABLE_JIT:
         return
@@ -146,7 +155,7 @@ def _share(self: Any) -> None:
         names = (field.name for field in dataclasses.fields(self))
         kinds = {name: types.unliteral(numba.typeof(getattr(self, name))) for name in names}
         _TYPES[known] = RecordType(cls, kinds)
-    self._numba_type_ = _TYPES[known]
+    object.__setattr__(self, "_numba_type_", _TYPES[known])
     _RECORDS[self._address] = self
 
 
