@@ -1,4 +1,4 @@
-"""Errors for mistakes of the user; numerical failures are `Status` values instead.
+"""Errors and warnings for mistakes of the user; numerical failures are `Status` values instead.
 
 Messages state the given value, the allowed values and the remedy.
 """
@@ -21,6 +21,10 @@ class RobotError(NmdpError):
         self.file = file
         self.element = element
         super().__init__(_located(message, file, element))
+
+
+class RobotWarning(UserWarning):
+    """What is odd in a robot's description, or not simulated of it."""
 
 
 class StateError(NmdpError):

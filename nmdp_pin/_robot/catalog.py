@@ -44,7 +44,6 @@ class RobotFiles:
     srdf: Path | None = None  # None: neither is given
     posture: str = ""  # in the SRDF, the standing one
     base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))  # of the root link
-    lock_idle: bool = False  # joints without inertia are locked rather than refused
 
 
 def bundled_robots() -> list[str]:
@@ -140,5 +139,4 @@ def _from_example(name: str, dirs: tuple[Path, ...]) -> RobotFiles:
         srdf=srdf if entry.srdf_filename else None,
         posture=entry.ref_posture or "",
         base_rotation=np.array(getattr(entry, "freeflyer_ori", np.eye(3)), dtype=float),
-        lock_idle=True,
     )

@@ -4,6 +4,7 @@ import os
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 import coal
 import numpy as np
@@ -25,28 +26,43 @@ _CLEARLY = 0.6  # of the distance as the files are, below which they are meant t
 _FAR = 0.5  # of the diagonal of a body's geometry
 
 
-def locate_meshes(root: ET.Element, urdf: Path, kind: str, package_dirs: Sequence[Path]) -> Missing:
+def locate_meshes(
+    root: ET.Element, urdf: Path, kind: str, package_dirs: Sequence[Path]
+) -> tuple[Missing, list[str]]:
     """Write the paths of the meshes of a URDF in place; those that were not found are removed.
 
     `package://name/rest` is looked up as `name/rest` in `package_dirs`, then in the folders of
     ROS_PACKAGE_PATH, then in the folders above the URDF, up to the one that holds its package;
-    other names start at the URDF's folder.
+    other names start at the URDF's folder. Visual meshes that must not be read are removed as
+    well, with a sentence each.
+
+    Raises:
+        RobotError: a collision mesh must not be read.
     """
-    missing = []
+    missing, lost = [], []
     for link in root.findall("link"):
         for holder in link.findall(kind):
             mesh = holder.find("geometry/mesh")
             if mesh is None:
                 continue
             name = mesh.get("filename", "")
-            found = _find(name, urdf.absolute(), package_dirs)
-            if found is None:
-                link.remove(holder)
+            try:
+                found = _find(name, urdf.absolute(), package_dirs)
+                if found is not None:
+                    open_input(found, "mesh", largest=_MOST_BYTES, error=RobotError).close()
+                    mesh.set("filename", str(found))
+                    continue
                 missing.append((link.get("name", ""), name))
-            else:
-                open_input(found, "mesh", largest=_MOST_BYTES, error=RobotError).close()
-                mesh.set("filename", str(found))
-    return tuple(missing)
+            except RobotError as error:
+                if kind != "visual":
+                    raise
+                lost.append(_left_out(name, error))
+            link.remove(holder)
+    return tuple(missing), lost
+
+
+def _left_out(name: str, why: object) -> str:
+    return f"visual mesh '{name}' is left out: {why}"
 
 
 def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
@@ -74,17 +90,47 @@ def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
                 element=f"mesh '{name}'",
             )
         return path
-    return None
+    plain = unquote(name)  # a blank may be written as %20
+    return _find(plain, urdf, package_dirs) if plain != name else None
 
 
-def refuse_shapeless(geometry: pin.GeometryModel, urdf: Path) -> None:
-    """Refuse meshes without vertices, or with vertices that are no places."""
-    for item in geometry.geometryObjects:
+def leave_out_meshes(root: ET.Element) -> list[str]:
+    """Remove each `<visual>` whose mesh coal cannot read, in place, and say why."""
+    lost = []
+    for link in root.iterfind("link"):
+        for holder in link.findall("visual"):
+            mesh = holder.find("geometry/mesh")
+            try:
+                if mesh is not None:
+                    coal.MeshLoader().load(mesh.get("filename", ""), np.ones(3))
+            except (ValueError, RuntimeError, MemoryError) as error:
+                link.remove(holder)
+                lost.append(_left_out(mesh.get("filename", ""), what_coal_says(error)))
+    return lost
+
+
+def what_coal_says(error: Exception) -> str:
+    """The message of an error of coal or pinocchio, in one line, without the place in its code."""
+    return " ".join((str(error).partition("message:")[2] or str(error)).split())
+
+
+def refuse_shapeless(geometry: pin.GeometryModel, kind: str, urdf: Path) -> list[str]:
+    """Remove visual meshes without vertices, or with vertices that are no places, and say so.
+
+    Raises:
+        RobotError: a collision mesh is such a one.
+    """
+    lost = []
+    for item in list(geometry.geometryObjects):
         if isinstance(item.geometry, coal.BVHModelBase):
             vertices = np.array(item.geometry.vertices()).reshape(-1, 3)
             if not (len(vertices) and np.abs(vertices).max() <= LARGEST):
                 what = f"has no vertices, or others than numbers of at most {LARGEST:g} m"
-                raise RobotError(what, file=str(urdf), element=f"mesh '{item.meshPath}'")
+                if kind != "visual":
+                    raise RobotError(what, file=str(urdf), element=f"mesh '{item.meshPath}'")
+                lost.append(_left_out(item.meshPath, what))
+                geometry.removeGeometryObject(item.name)
+    return lost
 
 
 def turn_y_up(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
