@@ -4,6 +4,7 @@ Mistakes become a message and an exit code.
 """
 
 import sys
+import warnings
 from importlib import metadata
 from inspect import signature
 from pathlib import Path
@@ -22,7 +23,7 @@ from nmdp_pin._cli.view import view
 from nmdp_pin._robot import Base, bundled_robots, example_robots
 from nmdp_pin._robot.check import check_robot
 from nmdp_pin._scenario import bundled_scenarios
-from nmdp_pin.errors import NmdpError
+from nmdp_pin.errors import NmdpError, RobotWarning
 
 
 class _Commands(TyperGroup):
@@ -120,7 +121,9 @@ for _entry in metadata.entry_points(group="nmdp_pin.commands"):
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input."""
     try:
-        app(arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RobotWarning)  # `run` and `check` tell them themselves
+            app(arguments)
     except NmdpError as error:
         note(f"error: {error}")
         sys.exit(WRONG_INPUT)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._robot.settings import RobotSettings, read_settings
-from nmdp_pin._robot.urdf import is_held, read_urdf
+from nmdp_pin._robot.urdf import has_mass, is_held, read_urdf
 from nmdp_pin.errors import RobotError
 
 # A name, or the path of a .urdf, an MJCF file or a robot.toml.
@@ -63,14 +63,19 @@ def is_robot(source: RobotSource) -> bool:
     return named or Path(text).name == SETTINGS_FILE or text.endswith(_DESCRIPTIONS)
 
 
-def stands_at_zero(source: RobotSource) -> bool:
+def stands_at_zero(source: RobotSource, base: str | None = None) -> bool:
     """Whether a robot, before it is loaded, is known to stand with its lowest point at z = 0.
 
-    A URDF with a free base is put there by default.
+    A foreign robot with a base that moves is put there. A URDF has one by default, if its root link
+    is not held and has a mass.
     """
     files = find_robot(source)
-    free = not files.settings_file and files.settings.base == "free-flyer"
-    return free and files.urdf.suffix == ".urdf" and not is_held(read_urdf(files.urdf))
+    if files.settings_file or base is not None:
+        return not files.settings_file and base != "fixed"
+    if files.settings.base == "fixed" or files.urdf.suffix != ".urdf":
+        return False
+    root = read_urdf(files.urdf)
+    return has_mass(root) and not is_held(root)
 
 
 def find_robot(

@@ -113,7 +113,7 @@ def load_robot(
         visuals: False leaves out what the robot looks like, which saves reading its meshes.
 
     Warns:
-        RobotWarning: each of `Robot.warnings`: what is odd or not simulated, and changes the motion.
+        RobotWarning: each of `Robot.warnings`, which change the motion.
 
     Raises:
         RobotError: names the file and the element that cannot be used, and what is allowed.

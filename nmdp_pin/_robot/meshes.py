@@ -100,12 +100,13 @@ def leave_out_meshes(root: ET.Element) -> list[str]:
     for link in root.iterfind("link"):
         for holder in link.findall("visual"):
             mesh = holder.find("geometry/mesh")
+            name = "" if mesh is None else mesh.get("filename", "")
             try:
                 if mesh is not None:
-                    coal.MeshLoader().load(mesh.get("filename", ""), np.ones(3))
+                    coal.MeshLoader().load(name, np.ones(3))
             except (ValueError, RuntimeError, MemoryError) as error:
                 link.remove(holder)
-                lost.append(_left_out(mesh.get("filename", ""), what_coal_says(error)))
+                lost.append(_left_out(name, what_coal_says(error)))
     return lost
 
 

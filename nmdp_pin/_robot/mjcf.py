@@ -11,24 +11,26 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._files.input_file import open_input
+from nmdp_pin._files.resident_memory import stop_beyond
 from nmdp_pin._robot.joint_limits import Mimic
-from nmdp_pin._robot.mjcf_model import BALL, MjcfModel
+from nmdp_pin._robot.mjcf_model import BALL, FREE, MjcfModel
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
-from nmdp_pin._robot.model import LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin._robot.model import HELD, LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin.errors import MissingExtra, RobotError
 
 _LARGEST = 5_000_000  # [bytes] of a file
-_MEMORY = 2 << 30  # [bytes], address space of the compiler: a small file can ask for any amount
+_MEMORY = 2 << 30  # [bytes], resident, of the compiler: a small file can ask for any amount
 _SECONDS = 60  # of its processor time
 _COMPILED = "model.mjb"
 _CHILD = f"""
 import resource, signal, sys
 import mujoco
 signal.alarm({10 * _SECONDS})  # a pipe that is named as a mesh has no end
-resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
 resource.setrlimit(resource.RLIMIT_CPU, ({_SECONDS}, {_SECONDS}))
 try:
-    mujoco.mj_saveModel(mujoco.MjModel.from_xml_path(sys.argv[1]), "{_COMPILED}", None)
+    spec = mujoco.MjSpec.from_file(sys.argv[1])
+    spec.memory = spec.njmax = spec.nconmax = -1  # of MuJoCo's own simulation
+    mujoco.mj_saveModel(spec.compile(), "{_COMPILED}", None)
 except Exception as error:
     sys.stdout.buffer.write(str(error).encode(errors="replace") or b"without a message")
 """
@@ -69,6 +71,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
     that carries others that move.
     """
     m = _compiled(path)
+    held = _hold_damped(m)
     _refuse(m, str(path))
     try:
         tree = MjcfModel(m)
@@ -84,6 +87,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         for values in (motors.kp, motors.kd)
     )
     said = [f"joint '{old}' is called '{new}' here" for old, new in tree.renamed.items()]
+    said += held
     here = np.isin(m.geom_bodyid, [body for body in tree.at if body]) & ~tree.flat
     still = np.count_nonzero((m.body_weldid[m.geom_bodyid] == 0) & ~here)
     if still:
@@ -99,6 +103,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         hinges=list(tree.model.names)[1:],
         motors=[tree.joints[j] for j in motors.driven] if m.nactuator else None,
         base="free-flyer" if tree.floats else "fixed",
+        held=_held(m, tree),
         root=root,
         mimics=mimics,
         posture=posture,
@@ -115,17 +120,18 @@ def _compiled(path: Path) -> Any:
         raise MissingExtra("mujoco", "mjcf")
     open_input(path, "robot description", largest=_LARGEST, error=RobotError).close()
     with tempfile.TemporaryDirectory(prefix="nmdp-mjcf-") as folder:  # MuJoCo writes a log there
-        child = subprocess.run(
-            [sys.executable, "-c", _CHILD, str(path.absolute())],
-            cwd=folder,
-            capture_output=True,
-            check=False,
-        )
-        said = " ".join(child.stdout.decode(errors="replace").split())
+        words = [sys.executable, "-c", _CHILD, str(path.absolute())]
+        with (Path(folder) / "said").open("w+b") as out:
+            child = subprocess.Popen(words, cwd=folder, stdout=out, stderr=subprocess.DEVNULL)
+            large = stop_beyond(child.pid, _MEMORY)
+            child.wait()
+            out.seek(0)
+            said = " ".join(out.read().decode(errors="replace").split())
         compiled = Path(folder) / _COMPILED
-        if not said and compiled.exists():
+        if not said and not large and compiled.exists():
             return importlib.import_module("mujoco").MjModel.from_binary_path(str(compiled))
-    said = said or f"it takes more than {_MEMORY >> 30} GiB of memory or {_SECONDS} s"
+    most = f"{_MEMORY >> 30} GiB of resident memory" if large else f"{_SECONDS} s"
+    said = said or f"compiling it takes more than {most}"
     raise RobotError(f"MuJoCo refuses it: {said}", file=str(path))
 
 
@@ -146,6 +152,24 @@ def _refuse(m: Any, file: str) -> None:
             raise RobotError(f"must hold numbers of at most {largest:.3g}", file=file, element=key)
         if key.endswith(("armature", "damping", "frictionloss")) and (numbers < 0.0).any():
             raise RobotError("must be >= 0", file=file, element=key)
+
+
+def _held(m: Any, tree: MjcfModel) -> str:
+    """Why no base is put under what is not the only body that moves."""
+    free = [f"'{n}'" for n, k in zip(tree.joints, m.jnt_type, strict=True) if k == FREE]
+    if not free:
+        return HELD
+    return f"no base put under it: of several bodies that move, some are free: {', '.join(free)}"
+
+
+def _hold_damped(m: Any) -> list[str]:
+    """Lower dampings that are too large, in place, and say so: they hold a joint anyway."""
+    stiff = np.flatnonzero(m.dof_damping > LARGEST_NUMBER)
+    if not len(stiff):
+        return []
+    m.dof_damping[stiff] = LARGEST_NUMBER
+    names = dict.fromkeys(f"'{m.joint(j).name or j}'" for j in m.dof_jntid[stiff].tolist())
+    return [f"damping above {LARGEST_NUMBER:g} is taken as that, of joints {', '.join(names)}"]
 
 
 def _mimics(m: Any, names: list[str], driven: list[int]) -> tuple[tuple[Mimic, ...], list[str]]:

@@ -29,6 +29,7 @@ from nmdp_pin._robot.urdf_problems import (
     VERSIONS,
     find_problems,
     leave_out_looks,
+    numbers,
 )
 from nmdp_pin.errors import RobotError
 
@@ -130,8 +131,9 @@ def read_urdf(path: Path) -> ET.Element:
         root = parse_xml(data)
     except (expat.ExpatError, LookupError, ValueError) as error:
         what = f"is not valid XML: {str(error).partition(':')[0]}"
-        where = isinstance(error, expat.ExpatError)
-        place = f"line {error.lineno}, column {error.offset + 1}" if where else ""
+        place = ""
+        if isinstance(error, expat.ExpatError):
+            place = f"line {error.lineno}, column {error.offset + 1}"
         raise RobotError(what, file=str(path), element=place) from error
     links, moving = root.findall("link"), root.findall("joint")
     moving = [joint for joint in moving if joint.get("type") != "fixed"]
@@ -161,8 +163,19 @@ def _is_xacro(root: ET.Element) -> bool:
 
 def is_held(root: ET.Element) -> bool:
     """Whether the root link is `world`, the name in ROS of what does not move."""
+    return any(link.get("name") == "world" for link in _roots(root))
+
+
+def has_mass(root: ET.Element) -> bool:
+    """Whether the root link is known to have some."""
+    masses = [link.find("inertial/mass") for link in _roots(root)]
+    return all(sum(numbers(mass, "value")) > 0.0 for mass in masses)
+
+
+def _roots(root: ET.Element) -> list[ET.Element]:
+    """The links that are no child of a joint."""
     children = {child.get("link") for child in root.iterfind("joint/child")}
-    return "world" in {link.get("name") for link in root.iterfind("link")} - children
+    return [link for link in root.iterfind("link") if link.get("name") not in children]
 
 
 def _take_mimics(root: ET.Element) -> tuple[Mimic, ...]:

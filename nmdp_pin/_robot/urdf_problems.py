@@ -75,7 +75,7 @@ def _label(element: ET.Element) -> str:
     return f"{element.tag} '{element.get('name', '')}'"
 
 
-def _values(element: ET.Element | None, key: str) -> list[float]:
+def numbers(element: ET.Element | None, key: str) -> list[float]:
     """The numbers of an attribute; one NaN for what is none."""
     text = "" if element is None else element.get(key, "")
     try:
@@ -143,7 +143,7 @@ def _of_numbers(owner: ET.Element, part: ET.Element) -> Iterator[Problem]:
         for key, count in NUMBERS.get(element.tag, {}).items():
             if element.get(key) is None and element.tag not in _WHOLE:
                 continue
-            values = _values(element, key)
+            values = numbers(element, key)
             what = f'<{element.tag} {key}="{element.get(key, "")}">'
             single = key == "scale" and len(values) == 1
             point = element.tag == "sphere" and part.tag == "collision" and values == [0.0]
@@ -169,19 +169,19 @@ def _joint(joint: ET.Element, moving: set[str]) -> Iterator[Problem]:
     for side in ("parent", "child"):
         if joint.find(f"{side}[@link]") is None:
             yield Problem(name, f'has no <{side} link="..."/>')
-    axis = _values(joint.find("axis"), "xyz")
+    axis = numbers(joint.find("axis"), "xyz")
     if kind not in ("fixed", "floating") and axis and not any(axis):
         yield Problem(name, "its axis is 0 0 0; give a direction")
     limit, mimic = joint.find("limit"), joint.find("mimic")
     if kind in LIMITED and joint.find("limit[@effort][@velocity]") is None:
         what = 'a limit is missing; give <limit lower upper effort="..." velocity="..."/>'
         yield Problem(name, what)
-    lower, upper = (sum(_values(limit, key)) for key in ("lower", "upper"))
+    lower, upper = (sum(numbers(limit, key)) for key in ("lower", "upper"))
     if kind in LIMITED and lower > upper:
         what = f"its lower limit {lower:g} is above the upper one, {upper:g}: it has no range here"
         yield Problem(name, what, fatal=False)
-    given = {key: any(_values(joint.find("dynamics"), key)) for key in ("damping", "friction")}
-    given |= {key: any(_values(limit, key)) for key in ("lower", "upper", "effort")}
+    given = {key: any(numbers(joint.find("dynamics"), key)) for key in ("damping", "friction")}
+    given |= {key: any(numbers(limit, key)) for key in ("lower", "upper", "effort")}
     unbound = {"planar": [*given], "floating": [*given], "continuous": ["lower", "upper"]}
     left = [key for key in unbound.get(kind, ()) if given[key]]
     if left:
@@ -242,11 +242,11 @@ def _inertia(link: ET.Element) -> Iterator[Problem]:
     tensor = link.find("inertial/inertia")
     if tensor is None:
         return
-    xx, xy, xz, yy, yz, zz = (_values(tensor, key)[0] for key in _INERTIA)
+    xx, xy, xz, yy, yz, zz = (numbers(tensor, key)[0] for key in _INERTIA)
     low, middle, high = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     slack = _SLACK * max(abs(high), abs(low)) + _ZERO
     moments = f"principal moments {low:.3g} {middle:.3g} {high:.3g} kg m2"
-    if high > 0.0 and _values(link.find("inertial/mass"), "value") == [0.0]:
+    if high > 0.0 and numbers(link.find("inertial/mass"), "value") == [0.0]:
         yield Problem(_label(link), f"has inertia and no mass ({moments})", fatal=False)
     if low < -slack or high > low + middle + slack:
         what = "is not positive" if low < -slack else "breaks the triangle inequality"

@@ -20,7 +20,7 @@ from nmdp_pin._scenario.scenario import Setup
 
 # Sentences of a kind that are said; of the others only how many there are.
 _SAID = 5
-_DEEP = 0.1  # [m] beyond which contacts did not come in by standing or landing
+_DEEP = 0.005  # [m] of contacts at the start that are told
 _WORDS = {
     "position": "the ranges of its joints",
     "effort": "the effort limits of its joints",
@@ -72,7 +72,7 @@ def _contact_depth(setup: Setup) -> float:
 
 
 def _deep(depth: float) -> list[str]:
-    """Contacts so deep at the start that a step may have no solution within its budget."""
+    """Contacts that are deep at the start, and push out what they find there."""
     if depth <= _DEEP:
         return []
     return [

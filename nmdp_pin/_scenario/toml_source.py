@@ -8,7 +8,7 @@ from typing import Any
 
 from nmdp_pin._files.input_file import not_a_file, toml_value
 from nmdp_pin._options import unknown
-from nmdp_pin._robot import is_robot, load_robot, stands_at_zero
+from nmdp_pin._robot import is_robot
 from nmdp_pin.errors import ScenarioError
 
 # Of a robot alone.
@@ -126,19 +126,27 @@ def _summary(path: Path) -> str:
 
 
 def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Table of a scenario that has only a robot; None for other sources."""
+    """Table of a scenario that has only a robot; None for other sources.
+
+    The height of its ground is left to `ground_below`.
+    """
     if not is_robot(source):
         return None
     text = os.fspath(source)
     named = Path(text).name == text and not Path(text).suffix
-    # An arm that hangs from its fixed base gets its ground below it.
-    lowest = 0.0 if stands_at_zero(source) else load_robot(source, visuals=False).lowest_point
-    ground = lowest - CLEARANCE if lowest < -CLEARANCE else 0.0
     return {
         "duration": DURATION,
         "robot": {"name": text} if named else {"urdf": str(Path(text).expanduser().absolute())},
-        "terrain": {"shapes": [{"kind": "plane", "height": ground}]},
+        "terrain": {"shapes": [{"kind": "plane"}]},
         "contact": {"static_depth": STATIC_DEPTH},
         "integrator": {"dt": STEP},
         "controller": {"kind": "hold"},
     }
+
+
+def ground_below(lowest: float) -> float:
+    """Height of the ground of a robot alone whose lowest contact point starts at `lowest` [m].
+
+    An arm that hangs from its fixed base gets its ground below it.
+    """
+    return lowest - CLEARANCE if lowest < -STATIC_DEPTH else 0.0
