@@ -1,6 +1,5 @@
 """The form of a URDF in which urdfdom and pinocchio read what they would refuse or read wrongly."""
 
-import copy
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterator
 from xml.parsers import expat
@@ -94,7 +93,7 @@ def _turn_planar(root: ET.Element, joint: ET.Element) -> None:
     fixed = ET.SubElement(root, "joint", {"name": name, "type": "fixed"})
     ET.SubElement(fixed, "origin", {"rpy": _words(pin.rpy.matrixToRpy(turn.T))})
     ET.SubElement(fixed, "parent", {"link": name})
-    fixed.append(copy.copy(child))
+    ET.SubElement(fixed, "child", {"link": child.get("link", "")})
     child.set("link", name)
 
 
