@@ -288,8 +288,8 @@ def _copies(described: Description, moving: Sequence[str]) -> tuple[list[Mimic],
 
 
 def _is_scenery(described: Description, body: RobotModel) -> bool:
-    """Whether the root link is without mass, and its base without inertia."""
-    if described.model.inertias[0].mass > 0.0:
+    """Whether the root link carries joints without mass, and its base without inertia."""
+    if described.model.nv == 0 or described.model.inertias[0].mass > 0.0:
         return False
     return any(name in _BASE_JOINTS for name in idle_joints(body.model, body.standing))
 

@@ -124,10 +124,6 @@ def test_bad_usage(capsys, words):
         ("<robot name='own'><link name='body'/></robot>", ("own.urdf", "mass")),
         (BOMB, ("own.urdf",)),
         (
-            f"<robot name='own'>{BODY.format(more='')}{LINK.format(inertial='')}</robot>",
-            ("own.urdf", "hinge"),
-        ),
-        (
             f"<robot name='own'>{BODY.format(more=MESH)}</robot>",
             ("own.urdf", "package://nowhere/a.stl"),
         ),
@@ -138,7 +134,6 @@ def test_bad_usage(capsys, words):
         "empty robot",
         "no mass",
         "entity bomb",
-        "zero mass",
         "missing mesh",
     ],
 )

@@ -119,7 +119,7 @@ BROKEN = {
         "link 'a'",
     ),
     "version": (robot(link("a")).replace("<robot", '<robot version="9"'), "version", "robot"),
-    "massless robot": (robot(link("a", mass=0.0)), "nothing can move", ""),
+    "massless robot": (robot(link("a", mass=0.0)), "has no mass", "joint 'root_translation'"),
 }
 
 
