@@ -1,5 +1,6 @@
 """The form of a URDF in which urdfdom and pinocchio read what they would refuse or read wrongly."""
 
+import codecs
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterator
 from xml.parsers import expat
@@ -22,7 +23,8 @@ def parse_xml(data: bytes) -> ET.Element:
         expat.ExpatError: the text is not well-formed; it has the position in `data`.
         LookupError: an unknown encoding.
     """
-    text, tree, parser = data.lstrip(), ET.TreeBuilder(), expat.ParserCreate()
+    text = data.removeprefix(codecs.BOM_UTF8).lstrip()
+    tree, parser = ET.TreeBuilder(), expat.ParserCreate()
     parser.StartElementHandler = tree.start
     parser.EndElementHandler = tree.end
     try:

@@ -147,10 +147,9 @@ class Scenario(Section):
         for override in overrides:
             apply_override(table, override, file=str(path))
         scenario = cls.from_dict(table, file=str(path), folder=path.parent)
-        if ground is None:
+        if ground is None or "height" in ground or ground["kind"] != "plane":
             return scenario
-        shapes = table["terrain"]["shapes"]
-        if "height" in ground or ground["kind"] != "plane" or shapes[0] is not ground:
+        if all(shape is not ground for shape in table["terrain"]["shapes"]):
             return scenario  # the ground is another one
         ground["height"] = ground_below(scenario._lowest_point())
         return cls.from_dict(table, file=str(path), folder=path.parent)

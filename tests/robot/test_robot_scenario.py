@@ -60,6 +60,7 @@ def test_a_hanging_arm_gets_its_ground_below_it(tmp_path):
         (["robot.base=fixed", "terrain.shapes.0.height=-2"], -2.0),
         (["robot.base=fixed", "terrain.shapes=[{kind='plane'}]"], None),
         (["robot.base=fixed", "terrain.shapes.0={kind='sphere', radius=1.0}"], None),
+        (["robot.base=fixed", "terrain.shapes.0.kind=box", "terrain.shapes.0.size=[1,1,1]"], None),
         ([], 0.0),
         (["robot.initial.position=[0, 0, 2]"], 0.0),
     ],

@@ -128,7 +128,9 @@ def test_xacro_that_is_left_over_is_told(tmp_path):
 
 
 def test_places_in_a_file_that_begins_with_blanks(tmp_path):
-    """The line of a mistake counts the blank ones."""
+    """The line of a mistake counts the blank ones; a byte order mark may come before them."""
+    marked = b"\xef\xbb\xbf\n" + HOPPER.encode()
+    assert load_robot(write(tmp_path, marked)).mass == 2.0
     text = '\n \n<?xml version="1.0"?>\n<robot name="r"><link name="a"></robot>'
     with pytest.raises(RobotError, match="line 4, column 34: is not valid XML"):
         load_robot(write(tmp_path, text))
