@@ -1,6 +1,8 @@
 """Meshes of a robot: where their files are, which way up they are, and which are far off."""
 
 import os
+import stat
+import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._files.input_file import open_input
+from nmdp_pin._files.limited_process import within_limits
 from nmdp_pin._terrain.shape import LARGEST, box_around
 from nmdp_pin.errors import RobotError
 
@@ -19,6 +22,8 @@ Missing = tuple[tuple[str, str], ...]
 _SCHEMES = ("package://", "model://")
 _MOST_BYTES = 2**29  # of a mesh
 _Y_UP = "<up_axis>Y_UP</up_axis>"
+# Boxes of the hierarchy over a mesh: those around what is only looked at are made in half the time.
+_BOXES = {pin.COLLISION: coal.BV_OBBRSS, pin.VISUAL: coal.BV_OBB}
 _HEADER = 65_536  # [bytes] of a COLLADA file in which its <asset> is looked for
 _TURN = pin.SE3(pin.rpy.rpyToMatrix(0.5 * np.pi, 0.0, 0.0), np.zeros(3))
 _CLEARLY = 0.6  # of the distance as the files are, below which they are meant to be turned
@@ -32,14 +37,14 @@ def locate_meshes(root: ET.Element, urdf: Path, kind: str, package_dirs: Sequenc
     ROS_PACKAGE_PATH, then in the folders above the URDF, up to the one that holds its package;
     other names start at the URDF's folder.
     """
-    missing = []
+    missing, folders = [], _folders(urdf.absolute(), package_dirs)
     for link in root.findall("link"):
         for holder in link.findall(kind):
             mesh = holder.find("geometry/mesh")
             if mesh is None:
                 continue
             name = mesh.get("filename", "")
-            found = _find(name, urdf.absolute(), package_dirs)
+            found = _find(name, urdf.absolute(), folders)
             if found is None:
                 link.remove(holder)
                 missing.append((link.get("name", ""), name))
@@ -49,13 +54,17 @@ def locate_meshes(root: ET.Element, urdf: Path, kind: str, package_dirs: Sequenc
     return tuple(missing)
 
 
-def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
-    """File of a mesh, None if it is missing."""
+def _folders(urdf: Path, package_dirs: Sequence[Path]) -> list[Path]:
+    """Folders in which packages are looked for."""
     ros = [Path(f) for f in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if f]
     marked = (folder for folder in urdf.parents if (folder / "package.xml").is_file())
     top = next(marked, urdf.parent.parent).parent
     above = [f for f in urdf.parents if f.is_relative_to(top) and f != Path(f.anchor)]
-    folders = [folder.absolute() for folder in (*package_dirs, *ros)] + above
+    return [folder.absolute() for folder in (*package_dirs, *ros)] + above
+
+
+def _find(name: str, urdf: Path, folders: Sequence[Path]) -> Path | None:
+    """File of a mesh, None if it is missing."""
     scheme = next((s for s in _SCHEMES if name.startswith(s)), "")
     if scheme:
         package, _, rest = name.removeprefix(scheme).lstrip("/").partition("/")
@@ -64,7 +73,7 @@ def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
         homes, rest = [urdf.parent], name.removeprefix("file://")
     for home in homes:
         path = Path(os.path.normpath(home / rest))
-        if "\0" in name or not path.is_file():
+        if not _is_file(path):
             continue
         if not any(path.is_relative_to(folder) for folder in folders):
             raise RobotError(
@@ -75,6 +84,48 @@ def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
             )
         return path
     return None
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a regular file is there; names that no file can have are those of none."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):  # too long; a null character
+        return False
+
+
+def read_geometry(
+    model: pin.Model, parts: Sequence[tuple[str, pin.GeometryType]]
+) -> list[pin.GeometryModel]:
+    """Geometry of URDFs, of one kind each; that of an empty text is empty.
+
+    Raises:
+        ValueError: pinocchio cannot read it, or not within limits.
+    """
+    if not any("<mesh" in text for text, _ in parts):
+        return [_geometry(model, *part) for part in parts]
+    with tempfile.TemporaryDirectory(prefix="nmdp-pin-") as folder:
+        files = [str(Path(folder, str(k))) for k in range(len(parts))]
+        within_limits(_save, model, parts, files)
+        read = [pin.GeometryModel() for _ in parts]
+        for geometry, file in zip(read, files, strict=True):
+            geometry.loadFromBinary(file)
+    return read
+
+
+def _save(
+    model: pin.Model, parts: Sequence[tuple[str, pin.GeometryType]], files: Sequence[str]
+) -> None:
+    """Write geometry as pinocchio has it in memory, without meshes to read."""
+    for part, file in zip(parts, files, strict=True):
+        _geometry(model, *part).saveToBinary(file)
+
+
+def _geometry(model: pin.Model, text: str, kind: pin.GeometryType) -> pin.GeometryModel:
+    if not text:
+        return pin.GeometryModel()
+    loader = coal.CachedMeshLoader(_BOXES[kind])
+    return pin.buildGeomFromUrdfString(model, text, kind, mesh_loader=loader)
 
 
 def refuse_shapeless(geometry: pin.GeometryModel, urdf: Path) -> None:

@@ -1,8 +1,6 @@
 """Description of a robot from an MJCF file, as MuJoCo compiles it."""
 
-import importlib
-import subprocess
-import sys
+import os
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._files.input_file import open_input
+from nmdp_pin._files.limited_process import within_limits
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.mjcf_model import BALL, MjcfModel
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
@@ -18,20 +17,6 @@ from nmdp_pin._robot.model import LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Descrip
 from nmdp_pin.errors import MissingExtra, RobotError
 
 _LARGEST = 5_000_000  # [bytes] of a file
-_MEMORY = 2 << 30  # [bytes], address space of the compiler: a small file can ask for any amount
-_SECONDS = 60  # of its processor time
-_COMPILED = "model.mjb"
-_CHILD = f"""
-import resource, signal, sys
-import mujoco
-signal.alarm({10 * _SECONDS})  # a pipe that is named as a mesh has no end
-resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
-resource.setrlimit(resource.RLIMIT_CPU, ({_SECONDS}, {_SECONDS}))
-try:
-    mujoco.mj_saveModel(mujoco.MjModel.from_xml_path(sys.argv[1]), "{_COMPILED}", None)
-except Exception as error:
-    sys.stdout.buffer.write(str(error).encode(errors="replace") or b"without a message")
-"""
 # Most of what is read, by the name of its number in MuJoCo's model.
 _MOST = {"nbody": MAX_LINKS + 1, "njnt": MAX_MOVING, "ngeom": 5000, "nflex": 0}
 # What is read of numbers of the file, before what MuJoCo computes from them.
@@ -110,23 +95,22 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
 
 
 def _compiled(path: Path) -> Any:
-    """MuJoCo's model (`mujoco.MjModel`), compiled in a process of its own."""
+    """MuJoCo's model (`mujoco.MjModel`), compiled within limits."""
     if find_spec("mujoco") is None:
         raise MissingExtra("mujoco", "mjcf")
     open_input(path, "robot description", largest=_LARGEST, error=RobotError).close()
-    with tempfile.TemporaryDirectory(prefix="nmdp-mjcf-") as folder:  # MuJoCo writes a log there
-        child = subprocess.run(
-            [sys.executable, "-c", _CHILD, str(path.absolute())],
-            cwd=folder,
-            capture_output=True,
-            check=False,
-        )
-        said = " ".join(child.stdout.decode(errors="replace").split())
-        compiled = Path(folder) / _COMPILED
-        if not said and compiled.exists():
-            return importlib.import_module("mujoco").MjModel.from_binary_path(str(compiled))
-    said = said or f"it takes more than {_MEMORY >> 30} GiB of memory or {_SECONDS} s"
-    raise RobotError(f"MuJoCo refuses it: {said}", file=str(path))
+    import mujoco
+
+    with tempfile.TemporaryDirectory(prefix="nmdp-mjcf-") as folder:
+        try:
+            return within_limits(_compile, mujoco, str(path.absolute()), folder)
+        except ValueError as error:
+            raise RobotError(f"MuJoCo refuses it: {error}", file=str(path)) from error
+
+
+def _compile(mujoco: Any, path: str, folder: str) -> Any:
+    os.chdir(folder)  # MuJoCo writes a log there
+    return mujoco.MjModel.from_xml_path(path)
 
 
 def _refuse(m: Any, file: str) -> None:

@@ -10,7 +10,13 @@ import pinocchio as pin
 
 from nmdp_pin._files.input_file import read_input
 from nmdp_pin._robot.joint_limits import Mimic
-from nmdp_pin._robot.meshes import far_off, locate_meshes, refuse_shapeless, turn_y_up
+from nmdp_pin._robot.meshes import (
+    far_off,
+    locate_meshes,
+    read_geometry,
+    refuse_shapeless,
+    turn_y_up,
+)
 from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin._robot.urdf_problems import EXTENSION, LIMITED, NUMBERS, VERSIONS, find_problems
 from nmdp_pin.errors import RobotError
@@ -49,13 +55,12 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
     solids = copy.deepcopy(root)
     missing = locate_meshes(solids, path, solid, package_dirs)
     missing_looks = locate_meshes(root, path, "visual", package_dirs)
-    text = ET.tostring(solids, encoding="unicode")
-    looks_text = ET.tostring(root, encoding="unicode") if visuals else ""
+    text = _with_only(solid, solids)
+    looks_text = _with_only("visual", root) if visuals else ""
+    kind = pin.COLLISION if solid == "collision" else pin.VISUAL
     try:
         model = pin.buildModelFromXML(text)
-        kind = pin.COLLISION if solid == "collision" else pin.VISUAL
-        shapes = pin.buildGeomFromUrdfString(model, text, kind)
-        looks = pin.buildGeomFromUrdfString(model, looks_text, pin.VISUAL) if visuals else None
+        shapes, looks = read_geometry(model, [(text, kind), (looks_text, pin.VISUAL)])
     except (ValueError, RuntimeError, MemoryError) as error:
         said = " ".join((str(error).partition("message:")[2] or str(error)).split())
         raise RobotError(f"pinocchio cannot read it: {said}", file=str(path)) from error
@@ -64,14 +69,14 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
     if unread:
         parts = ", ".join(f"{part} ({count})" for part, count in unread.items())
         notes += (f"parts of the URDF that are not read: {parts}",)
-    if looks:
+    if visuals:
         refuse_shapeless(looks, path)
         turn_y_up(model, looks)
     return Description(
         path,
         root.get("name", ""),
         model,
-        looks,
+        looks if visuals else None,
         shapes,
         hinges=[j.get("name", "") for j in root.iterfind("joint") if j.get("type") != "fixed"],
         base="fixed" if is_held(root) else None,
@@ -165,6 +170,13 @@ def _strip(root: ET.Element) -> Counter[str]:
             if key not in _WORDS:
                 element.set(key, " ".join(text.split()))
     return unread
+
+
+def _with_only(kind: str, root: ET.Element) -> str:
+    """The document as text, without the other kind of geometry."""
+    for link in root.iterfind("link"):
+        link[:] = [part for part in link if part.tag in ("inertial", kind)]
+    return ET.tostring(root, encoding="unicode")
 
 
 def _blank(element: ET.Element) -> bool:
