@@ -5,6 +5,7 @@ import os
 import re
 import stat
 import tomllib
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +20,7 @@ DEEPEST = 32
 """Largest depth of lists and dictionaries in one another that is read from JSON."""
 
 _LARGEST_TOML = 2**24  # [bytes]
+_DEEPEST_XML = 64  # elements in one another; urdfdom reads five levels
 _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")
 
 
@@ -73,6 +75,25 @@ def read_toml(
         return from_toml(text)
     except ValueError as cause:
         raise error(f"is not valid TOML: {cause}", file=os.fspath(path)) from cause
+
+
+def read_xml(path: AnyPath, what: str, largest: int) -> ET.Element:
+    """Root of an XML file; as `open_input` otherwise.
+
+    Raises:
+        RobotError: it is none, or nested too deeply.
+    """
+    data, file = read_input(path, what, largest=largest, error=RobotError), os.fspath(path)
+    try:
+        root = ET.fromstring(data)
+    except (ET.ParseError, LookupError, ValueError) as error:
+        line, column = getattr(error, "position", (0, 0))
+        place = f"line {line}, column {column + 1}" if line else ""
+        told = f"is not valid XML: {str(error).partition(':')[0]}"
+        raise RobotError(told, file=file, element=place) from error
+    if root.find("/".join("*" * _DEEPEST_XML)) is not None:
+        raise RobotError(f"nests more than {_DEEPEST_XML} elements; a robot never does", file=file)
+    return root
 
 
 def from_toml(text: str) -> dict[str, Any]:

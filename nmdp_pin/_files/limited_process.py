@@ -56,7 +56,7 @@ def within_limits(read: Callable[P, T], *arguments: P.args, **options: P.kwargs)
         value, error = pickle.load(answer)
     if error is not None:
         raise error
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _reply(answer: BinaryIO, read: Callable[[], Any]) -> NoReturn:
@@ -64,7 +64,8 @@ def _reply(answer: BinaryIO, read: Callable[[], Any]) -> NoReturn:
     code = 1
     try:
         _limit()
-        value, error = None, None
+        value: Any = None
+        error: Exception | None = None
         try:
             value = read()
         except NmdpError as mistake:
@@ -72,7 +73,8 @@ def _reply(answer: BinaryIO, read: Callable[[], Any]) -> NoReturn:
         except MemoryError:
             error = ValueError(_too_large())
         except Exception as mistake:  # parsers raise errors of many types
-            error = ValueError(" ".join(str(mistake).split()) or type(mistake).__name__)
+            said = " ".join(str(mistake).split()) or type(mistake).__name__
+            error = ValueError(_too_large() if "bad_alloc" in said else said)
         pickle.dump((value, error), answer, pickle.HIGHEST_PROTOCOL)
         answer.flush()
         code = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pinocchio as pin
 
-from nmdp_pin._files.input_file import read_input
+from nmdp_pin._files.input_file import read_xml
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.meshes import (
     far_off,
@@ -23,7 +23,6 @@ from nmdp_pin.errors import RobotError
 
 # The largest description of example-robot-data has 0.2 MB.
 _LARGEST = 5_000_000  # [bytes]
-_DEPTH = 64  # of elements in each other; urdfdom reads five levels
 _SHOWN = 10  # problems in one message
 # Elements that pinocchio needs, by their place.
 _KEPT = {
@@ -90,20 +89,12 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
 
 def read_urdf(path: Path) -> ET.Element:
     """The `<robot>` element of a URDF."""
-    data = read_input(path, "robot description", largest=_LARGEST, error=RobotError)
-    try:
-        root = ET.fromstring(data)
-    except (ET.ParseError, LookupError, ValueError) as error:
-        what = f"is not valid XML: {str(error).partition(':')[0]}"
-        line, column = getattr(error, "position", (0, 0))
-        place = f"line {line}, column {column + 1}" if line else ""
-        raise RobotError(what, file=str(path), element=place) from error
+    root = read_xml(path, "robot description", largest=_LARGEST)
     links, moving = root.findall("link"), root.findall("joint")
     moving = [joint for joint in moving if joint.get("type") != "fixed"]
     faults = {
         f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
         "name ends in .xml or .mjcf; SDF must be converted to URDF first": root.tag != "robot",
-        f"nests more than {_DEPTH} elements; a robot never does": root.find("/".join("*" * _DEPTH)),
         "is a xacro file; run xacro on it first": any(
             "xacro" in str(element.tag) for element in root.iter()
         ),
@@ -112,7 +103,7 @@ def read_urdf(path: Path) -> ET.Element:
         > MAX_MOVING,
     }
     for fault, there in faults.items():
-        if there not in (None, False):
+        if there:
             raise RobotError(fault, file=str(path))
     root.set("name", root.get("name") or path.stem)
     return root
