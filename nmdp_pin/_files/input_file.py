@@ -7,7 +7,7 @@ import stat
 import tomllib
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from nmdp_pin.errors import NmdpError, RecordingError, RobotError, ScenarioError
 
@@ -17,18 +17,19 @@ LARGEST = 2**31
 AnyPath = str | os.PathLike[str]
 
 DEEPEST = 32
-"""Largest depth of lists and dictionaries in one another that is read from JSON."""
+"""Largest depth of lists and dictionaries in one another that is read from JSON and TOML."""
 
 _LARGEST_TOML = 2**24  # [bytes]
 _DEEPEST_XML = 64  # elements in one another; urdfdom reads five levels
+T = TypeVar("T")
 _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")
 
 
 def not_a_file(path: Path) -> str:
     """Reason why a path is not the one of a regular file."""
-    if path.is_dir():
+    if os.path.isdir(path):
         return "is a folder, not a file"
-    return "is not a regular file" if path.exists() else "there is no such file"
+    return "is not a regular file" if os.path.exists(path) else "there is no such file"
 
 
 def open_input(
@@ -99,7 +100,7 @@ def read_xml(path: AnyPath, what: str, largest: int) -> ET.Element:
 def from_toml(text: str) -> dict[str, Any]:
     """Tables of a TOML text; ValueError where it is none, or nested too deeply."""
     try:
-        return tomllib.loads(text)
+        return shallow(tomllib.loads(text))
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -123,7 +124,12 @@ def from_json(text: str | bytes) -> Any:
         value = json.loads(text)
     except RecursionError as error:
         raise ValueError(f"it is nested more deeply than {DEEPEST}") from error
-    level = [value]
+    return shallow(value)
+
+
+def shallow(value: T) -> T:
+    """The value; ValueError where its lists and dictionaries are nested too deeply."""
+    level: list[Any] = [value]
     for _ in range(DEEPEST + 1):
         lists = [entry for entry in level if isinstance(entry, dict | list)]
         if not lists:

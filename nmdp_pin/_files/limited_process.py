@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, BinaryIO, NoReturn, ParamSpec, TypeVar
 
+from nmdp_pin._words import one_line
 from nmdp_pin.errors import NmdpError
 
 MEMORY = 8 << 30  # [bytes] more than this process has
@@ -73,7 +74,7 @@ def _reply(answer: BinaryIO, read: Callable[[], Any]) -> NoReturn:
         except MemoryError:
             error = ValueError(_too_large())
         except Exception as mistake:  # parsers raise errors of many types
-            said = " ".join(str(mistake).split()) or type(mistake).__name__
+            said = one_line(mistake) or type(mistake).__name__
             error = ValueError(_too_large() if "bad_alloc" in said else said)
         pickle.dump((value, error), answer, pickle.HIGHEST_PROTOCOL)
         answer.flush()

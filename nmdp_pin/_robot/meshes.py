@@ -1,7 +1,6 @@
 """Meshes of a robot: where their files are, which way up they are, and which are far off."""
 
 import os
-import stat
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
@@ -73,7 +72,7 @@ def _find(name: str, urdf: Path, folders: Sequence[Path]) -> Path | None:
         homes, rest = [urdf.parent], name.removeprefix("file://")
     for home in homes:
         path = Path(os.path.normpath(home / rest))
-        if not _is_file(path):
+        if not os.path.isfile(path):  # also of names that no file can have
             continue
         if not any(path.is_relative_to(folder) for folder in folders):
             raise RobotError(
@@ -84,14 +83,6 @@ def _find(name: str, urdf: Path, folders: Sequence[Path]) -> Path | None:
             )
         return path
     return None
-
-
-def _is_file(path: Path) -> bool:
-    """Whether a regular file is there; names that no file can have are those of none."""
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):  # too long; a null character
-        return False
 
 
 def read_geometry(

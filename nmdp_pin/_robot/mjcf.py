@@ -14,6 +14,7 @@ from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.mjcf_model import BALL, MjcfModel
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
 from nmdp_pin._robot.model import LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin._words import one_line
 from nmdp_pin.errors import MissingExtra, RobotError
 
 _LARGEST = 5_000_000  # [bytes] of a file
@@ -60,7 +61,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         motors = Motors(m, tree.joints)
         tree.set_bounds(motors)
     except ValueError as error:
-        raise RobotError(f"pinocchio cannot read it: {error}", file=str(path)) from error
+        raise RobotError(f"pinocchio cannot read it: {one_line(error)}", file=str(path)) from error
     posture, root = tree.posture(m.key_qpos[0] if m.nkey else m.qpos0)
     mimics, others = _mimics(m, tree.joints, motors.driven)
     scalar = [(tree.joints[j], m.jnt_dofadr[j]) for j in np.flatnonzero(m.jnt_type >= SLIDE)]

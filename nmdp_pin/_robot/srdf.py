@@ -9,6 +9,7 @@ import pinocchio as pin
 from nmdp_pin._files.input_file import read_xml
 from nmdp_pin._robot.joint_limits import named_joints
 from nmdp_pin._robot.model import append_model
+from nmdp_pin._words import one_line
 from nmdp_pin.errors import RobotError
 
 _LARGEST = 5_000_000  # [bytes]; the largest of example-robot-data has 0.05 MB
@@ -71,7 +72,9 @@ class Srdf:
         try:
             function(model, self._path, False)
         except (ValueError, RuntimeError) as error:
-            raise RobotError(f"pinocchio cannot read it: {error}", file=self._path) from error
+            raise RobotError(
+                f"pinocchio cannot read it: {one_line(error)}", file=self._path
+            ) from error
 
     @property
     def apart(self) -> frozenset[frozenset[str]]:

@@ -19,6 +19,7 @@ from nmdp_pin._robot.meshes import (
 )
 from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin._robot.urdf_problems import EXTENSION, LIMITED, NUMBERS, VERSIONS, find_problems
+from nmdp_pin._words import one_line
 from nmdp_pin.errors import RobotError
 
 # The largest description of example-robot-data has 0.2 MB.
@@ -61,7 +62,7 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
         model = pin.buildModelFromXML(text)
         shapes, looks = read_geometry(model, [(text, kind), (looks_text, pin.VISUAL)])
     except (ValueError, RuntimeError, MemoryError) as error:
-        said = " ".join((str(error).partition("message:")[2] or str(error)).split())
+        said = one_line(str(error).partition("message:")[2] or error)
         raise RobotError(f"pinocchio cannot read it: {said}", file=str(path)) from error
     refuse_shapeless(shapes, path)
     notes = turn_y_up(model, shapes)

@@ -1,6 +1,7 @@
 """Solids given by closed triangle meshes."""
 
 import io
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -87,7 +88,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
         raise TerrainError(f"Mesh {path}: not one of the formats {', '.join(_SUFFIXES)}")
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise TerrainError(f"Mesh {path}: {not_a_file(path)} (looked in {path.parent.absolute()})")
     content = read_input(path, "mesh", largest=_LARGEST_FILE, error=TerrainError)
     try:
