@@ -128,10 +128,8 @@ def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        note(
-            f"stopped; the finished runs are kept in {os.fspath(kept)}: the same command goes on "
-            "from there"
-        )
+        goes_on = f"the finished runs are kept in {os.fspath(kept)}: the same command goes on there"
+        note(f"stopped; {goes_on if os.path.exists(kept) else 'no run was finished'}")
         raise typer.Exit(STOPPED) from None
     finally:
         signal.signal(signal.SIGTERM, before)
