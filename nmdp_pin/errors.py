@@ -3,9 +3,18 @@
 Messages state the given value, the allowed values and the remedy.
 """
 
+from nmdp_pin._words import shortened
+
 
 class NmdpError(Exception):
-    """Base class of the errors of this package."""
+    """Base class of the errors of this package.
+
+    Args:
+        message: the mistake and its remedy; long ones lose their middle.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 class RobotError(NmdpError):

@@ -87,7 +87,7 @@ def find_robot(
     """Find the files of a robot."""
     dirs = tuple(Path(folder) for folder in package_dirs)
     text = os.fspath(source)
-    path = Path(text).expanduser()
+    path = Path(os.path.expanduser(text))
     known = [*bundled_robots(), *example_robots()]
     if isinstance(source, str) and text in known[: len(bundled_robots())]:
         path = _BUNDLED / text / SETTINGS_FILE

@@ -1,9 +1,8 @@
 """Description of a robot from an MJCF file, as MuJoCo compiles it."""
 
-import importlib
-import subprocess
-import sys
+import os
 import tempfile
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,29 +10,15 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._files.input_file import open_input
-from nmdp_pin._files.resident_memory import stop_beyond
+from nmdp_pin._files.limited_process import within_limits
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.mjcf_model import BALL, FREE, MjcfModel
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
 from nmdp_pin._robot.model import HELD, LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin._words import one_line
 from nmdp_pin.errors import MissingExtra, RobotError
 
 _LARGEST = 5_000_000  # [bytes] of a file
-_MEMORY = 2 << 30  # [bytes], resident, of the compiler: a small file can ask for any amount
-_SECONDS = 60  # of its processor time
-_COMPILED = "model.mjb"
-_CHILD = f"""
-import resource, signal, sys
-import mujoco
-signal.alarm({10 * _SECONDS})  # a pipe that is named as a mesh has no end
-resource.setrlimit(resource.RLIMIT_CPU, ({_SECONDS}, {_SECONDS}))
-try:
-    spec = mujoco.MjSpec.from_file(sys.argv[1])
-    spec.memory = spec.njmax = spec.nconmax = -1  # of MuJoCo's own simulation
-    mujoco.mj_saveModel(spec.compile(), "{_COMPILED}", None)
-except Exception as error:
-    sys.stdout.buffer.write(str(error).encode(errors="replace") or b"without a message")
-"""
 # Most of what is read, by the name of its number in MuJoCo's model.
 _MOST = {"nbody": MAX_LINKS + 1, "njnt": MAX_MOVING, "ngeom": 5000, "nflex": 0}
 # What is read of numbers of the file, before what MuJoCo computes from them.
@@ -78,7 +63,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         motors = Motors(m, tree.joints)
         tree.set_bounds(motors)
     except ValueError as error:
-        raise RobotError(f"pinocchio cannot read it: {error}", file=str(path)) from error
+        raise RobotError(f"pinocchio cannot read it: {one_line(error)}", file=str(path)) from error
     posture, root = tree.posture(m.key_qpos[0] if m.nkey else m.qpos0)
     mimics, others = _mimics(m, tree.joints, motors.driven)
     scalar = [(tree.joints[j], m.jnt_dofadr[j]) for j in np.flatnonzero(m.jnt_type >= SLIDE)]
@@ -115,24 +100,25 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
 
 
 def _compiled(path: Path) -> Any:
-    """MuJoCo's model (`mujoco.MjModel`), compiled in a process of its own."""
+    """MuJoCo's model (`mujoco.MjModel`), compiled within limits."""
     if find_spec("mujoco") is None:
         raise MissingExtra("mujoco", "mjcf")
     open_input(path, "robot description", largest=_LARGEST, error=RobotError).close()
-    with tempfile.TemporaryDirectory(prefix="nmdp-mjcf-") as folder:  # MuJoCo writes a log there
-        words = [sys.executable, "-c", _CHILD, str(path.absolute())]
-        with (Path(folder) / "said").open("w+b") as out:
-            child = subprocess.Popen(words, cwd=folder, stdout=out, stderr=subprocess.DEVNULL)
-            large = stop_beyond(child.pid, _MEMORY)
-            child.wait()
-            out.seek(0)
-            said = " ".join(out.read().decode(errors="replace").split())
-        compiled = Path(folder) / _COMPILED
-        if not said and not large and compiled.exists():
-            return importlib.import_module("mujoco").MjModel.from_binary_path(str(compiled))
-    most = f"{_MEMORY >> 30} GiB of resident memory" if large else f"{_SECONDS} s"
-    said = said or f"compiling it takes more than {most}"
-    raise RobotError(f"MuJoCo refuses it: {said}", file=str(path))
+    import mujoco
+
+    with tempfile.TemporaryDirectory(prefix="nmdp-mjcf-") as folder:
+        try:
+            return within_limits(_compile, mujoco, str(path.absolute()), folder)
+        except ValueError as error:
+            raise RobotError(f"MuJoCo refuses it: {error}", file=str(path)) from error
+
+
+def _compile(mujoco: Any, path: str, folder: str) -> Any:
+    os.chdir(folder)  # MuJoCo writes a log there
+    warnings.simplefilter("ignore")  # of attributes that a later MuJoCo will not have
+    spec = mujoco.MjSpec.from_file(path)
+    spec.memory = spec.njmax = spec.nconmax = -1  # of MuJoCo's own simulation
+    return spec.compile()
 
 
 def _refuse(m: Any, file: str) -> None:

@@ -5,22 +5,22 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from xml.parsers import expat
 
 import pinocchio as pin
 
-from nmdp_pin._files.input_file import read_input
+from nmdp_pin._files.input_file import read_xml
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.meshes import (
     far_off,
     leave_out_meshes,
     locate_meshes,
+    read_geometry,
     refuse_shapeless,
     turn_y_up,
     what_coal_says,
 )
 from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
-from nmdp_pin._robot.urdf_form import conform, parse_xml
+from nmdp_pin._robot.urdf_form import conform
 from nmdp_pin._robot.urdf_problems import (
     EXTENSION,
     LIMITED,
@@ -35,8 +35,8 @@ from nmdp_pin.errors import RobotError
 
 # The largest description of example-robot-data has 0.2 MB.
 _LARGEST = 5_000_000  # [bytes]
-_DEPTH = 64  # of elements in each other; urdfdom reads five levels
 _SHOWN = 10  # problems in one message
+_KINDS = {"collision": pin.COLLISION, "visual": pin.VISUAL}
 # Elements that pinocchio needs, by their place.
 _KEPT = {
     ".": ("link", "joint", "material"),
@@ -71,32 +71,29 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
     solids = copy.deepcopy(root)
     missing, gone = locate_meshes(solids, path, solid, package_dirs)
     missing_looks, unseen = locate_meshes(root, path, "visual", package_dirs)
-    looks = None
+    documents = [(solid, solids), ("visual", root)] if visuals else [(solid, solids)]
     try:
-        model = pin.buildModelFromXML(ET.tostring(solids, encoding="unicode"))
-        shapes, odd = _geometry(model, solids, solid, path)
-        if visuals:
-            looks, blank = _geometry(model, root, "visual", path)
-            unseen += blank
+        model = pin.buildModelFromXML(_with_only(solid, solids))
+        (shapes, *looks), odd = _geometry(model, documents, path)
     except (ValueError, RuntimeError, MemoryError) as error:
         what = f"pinocchio cannot read it: {what_coal_says(error)}"
         raise RobotError(what, file=str(path)) from error
     if seen:
         warnings += ("it has no collision geometry: it touches with what it looks like",)
-        warnings += (*lost, *gone, *odd)
+        warnings += (*lost, *gone, *odd[0])
     notes = turn_y_up(model, shapes)
     if unread:
         parts = ", ".join(f"{part} ({count})" for part, count in unread.items())
         notes += (f"parts of the URDF that are not read: {parts}",)
     if not seen:
-        notes += (*lost, *unseen)
-    if looks:
-        turn_y_up(model, looks)
+        notes += (*lost, *unseen, *(text for said in odd[1:] for text in said))
+    for looking in looks:
+        turn_y_up(model, looking)
     return Description(
         path,
         root.get("name", ""),
         model,
-        looks,
+        looks[0] if looks else None,
         shapes,
         hinges=hinges,
         base="fixed" if is_held(root) else None,
@@ -109,45 +106,42 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
 
 
 def _geometry(
-    model: pin.Model, root: ET.Element, kind: str, path: Path
-) -> tuple[pin.GeometryModel, list[str]]:
-    """Geometry of a kind, and sentences on visual meshes that cannot be read."""
-    which = pin.COLLISION if kind == "collision" else pin.VISUAL
-    lost = list[str]()
+    model: pin.Model, documents: Sequence[tuple[str, ET.Element]], path: Path
+) -> tuple[list[pin.GeometryModel], list[list[str]]]:
+    """Geometry of documents of a kind each, and sentences on visual meshes that cannot be read."""
+
+    def read() -> list[pin.GeometryModel]:
+        parts = [(_with_only(kind, root), _KINDS[kind]) for kind, root in documents]
+        return read_geometry(model, parts)
+
+    lost: list[list[str]] = [[] for _ in documents]
     try:
-        found = pin.buildGeomFromUrdfString(model, ET.tostring(root, encoding="unicode"), which)
+        found = read()
     except (ValueError, RuntimeError, MemoryError):
-        lost = leave_out_meshes(root) if kind == "visual" else []
-        if not lost:
+        lost = [leave_out_meshes(root) if kind == "visual" else [] for kind, root in documents]
+        if not any(lost):
             raise
-        found = pin.buildGeomFromUrdfString(model, ET.tostring(root, encoding="unicode"), which)
-    return found, lost + refuse_shapeless(found, kind, path)
+        found = read()
+    for (kind, _), geometry, said in zip(documents, found, lost, strict=True):
+        said += refuse_shapeless(geometry, kind, path)
+    return found, lost
 
 
 def read_urdf(path: Path) -> ET.Element:
     """The `<robot>` element of a URDF."""
-    data = read_input(path, "robot description", largest=_LARGEST, error=RobotError)
-    try:
-        root = parse_xml(data)
-    except (expat.ExpatError, LookupError, ValueError) as error:
-        what = f"is not valid XML: {str(error).partition(':')[0]}"
-        place = ""
-        if isinstance(error, expat.ExpatError):
-            place = f"line {error.lineno}, column {error.offset + 1}"
-        raise RobotError(what, file=str(path), element=place) from error
+    root = read_xml(path, "robot description", largest=_LARGEST)
     links, moving = root.findall("link"), root.findall("joint")
     moving = [joint for joint in moving if joint.get("type") != "fixed"]
     faults = {
         f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
         "name ends in .xml or .mjcf; SDF must be converted to URDF first": root.tag != "robot",
-        f"nests more than {_DEPTH} elements; a robot never does": root.find("/".join("*" * _DEPTH)),
         "is a xacro file; run xacro on it first": _is_xacro(root),
         f"has {len(links)} links; at most {MAX_LINKS} are read": len(links) > MAX_LINKS,
         f"has {len(moving)} joints that move; at most {MAX_MOVING} are read": len(moving)
         > MAX_MOVING,
     }
     for fault, there in faults.items():
-        if there not in (None, False):
+        if there:
             raise RobotError(fault, file=str(path))
     root.set("name", root.get("name") or path.stem)
     return root
@@ -224,6 +218,13 @@ def _strip(root: ET.Element) -> Counter[str]:
             if key not in _WORDS:
                 element.set(key, " ".join(text.split()))
     return unread
+
+
+def _with_only(kind: str, root: ET.Element) -> str:
+    """The document as text, without the other kind of geometry."""
+    for link in root.iterfind("link"):
+        link[:] = [part for part in link if part.tag in ("inertial", kind)]
+    return ET.tostring(root, encoding="unicode")
 
 
 def _blank(element: ET.Element) -> bool:

@@ -1,9 +1,7 @@
 """The form of a URDF in which urdfdom and pinocchio read what they would refuse or read wrongly."""
 
-import codecs
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterator
-from xml.parsers import expat
 
 import numpy as np
 import pinocchio as pin
@@ -12,27 +10,6 @@ from nmdp_pin._robot.urdf_problems import THINNEST
 
 _UNBOUNDED = "1e308"  # of a joint; `JointLimits` takes it for none
 _AXIS = "1 0 0"  # of a joint that gives none
-
-
-def parse_xml(data: bytes) -> ET.Element:
-    """Elements and attributes of an XML text, without what stands between them.
-
-    As in urdfdom a prefix is a part of a name, bound or not, and blanks may come first.
-
-    Raises:
-        expat.ExpatError: the text is not well-formed; it has the position in `data`.
-        LookupError: an unknown encoding.
-    """
-    text = data.removeprefix(codecs.BOM_UTF8).lstrip()
-    tree, parser = ET.TreeBuilder(), expat.ParserCreate()
-    parser.StartElementHandler = tree.start
-    parser.EndElementHandler = tree.end
-    try:
-        parser.Parse(text, True)
-    except expat.ExpatError as error:
-        error.lineno += data[: len(data) - len(text)].count(b"\n")
-        raise
-    return tree.close()
 
 
 def conform(root: ET.Element, coupled: Collection[str]) -> None:

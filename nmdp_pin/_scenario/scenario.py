@@ -49,11 +49,14 @@ from nmdp_pin._scenario.toml_source import (
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
+from nmdp_pin._words import shortened
 from nmdp_pin.errors import ContactError, ControlError, IntegratorError, ScenarioError, TerrainError
 
 FRICTION = "contact.friction"
 """Stands for the friction of every shape of the terrain, where scenario files have it."""
 MOST_OBJECTS = 100  # time and memory grow with the square
+_SHOWN = 10  # mistakes in one message
+_SHORT = 350  # [characters] of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,11 +283,13 @@ def _of_terrain(table: dict[str, Any], override: str) -> str:
 
 
 def _scenario_error(error: ValidationError, file: str) -> ScenarioError:
-    """Error with all mistakes of a file; the first gives its key."""
+    """Error with the mistakes of a file; the first gives its key."""
     lines = [(".".join(map(str, line["loc"])), line["msg"]) for line in error.errors()]
     if len(lines) == 1:
         return ScenarioError(lines[0][1], file=file, key=lines[0][0])
-    listed = "".join(f"\n  {key}: {sentence}" for key, sentence in lines)
-    result = ScenarioError(f"{len(lines)} mistakes:{listed}", file=file)
+    listed = [shortened(f"{key}: {sentence}", _SHORT) for key, sentence in lines[:_SHOWN]]
+    listed += [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    told = "".join(f"\n  {line}" for line in listed)
+    result = ScenarioError(f"{len(lines)} mistakes:{told}", file=file)
     result.key = lines[0][0]
     return result

@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nmdp_pin._files.input_file import not_a_file, toml_value
+from nmdp_pin._files.input_file import DEEPEST, not_a_file, toml_value
 from nmdp_pin._options import unknown
 from nmdp_pin._robot import is_robot
 from nmdp_pin.errors import ScenarioError
@@ -33,7 +33,7 @@ def find_scenario(source: str | os.PathLike[str]) -> Path:
     if text in bundled:
         return bundled[text]
     path = Path(text)
-    if path.is_file():
+    if os.path.isfile(path):
         return path
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise ScenarioError(not_a_file(path), file=text)
@@ -77,6 +77,8 @@ def _parts(override: str) -> tuple[list[str], str]:
         raise ScenarioError(
             f"the override '{override}' must look like key.path=value, such as integrator.dt=0.01"
         )
+    if len(keys) > DEEPEST:
+        raise ScenarioError(f"the key of an override may have at most {DEEPEST} parts", key=keys[0])
     return keys, text.strip()
 
 
@@ -136,7 +138,7 @@ def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:
     named = Path(text).name == text and not Path(text).suffix
     return {
         "duration": DURATION,
-        "robot": {"name": text} if named else {"urdf": str(Path(text).expanduser().absolute())},
+        "robot": {"name": text} if named else {"urdf": os.path.abspath(os.path.expanduser(text))},
         "terrain": {"shapes": [{"kind": "plane"}]},
         "contact": {"static_depth": STATIC_DEPTH},
         "integrator": {"dt": STEP},

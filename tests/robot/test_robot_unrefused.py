@@ -1,6 +1,5 @@
 """What a robot is not refused for, and what is said instead."""
 
-import shutil
 import warnings
 from pathlib import Path
 
@@ -289,12 +288,3 @@ def test_bodies_that_are_free_beside_others_have_no_fixed_base(tmp_path):
     notes = "\n".join(load_robot(write(tmp_path, text, "two.xml")).notes)
     assert "of several bodies that move, some are free: 'free'" in notes
     assert "base fixed" not in notes
-
-
-def test_the_memory_of_a_compiler_is_what_it_uses(monkeypatch, tmp_path):
-    """The error names the limit."""
-    pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
-    shutil.copy(FILES / "arena.xml", tmp_path)
-    monkeypatch.setattr("nmdp_pin._robot.mjcf._MEMORY", 1)
-    with pytest.raises(RobotError, match="more than 0 GiB of resident memory"):
-        load_robot(tmp_path / "arena.xml")
