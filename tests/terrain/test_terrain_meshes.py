@@ -1,12 +1,14 @@
 """Meshes and height fields against brute force, boxes and finite differences."""
 
 import pickle
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
 
+from nmdp_pin._files import limited_process
 from nmdp_pin._terrain import Box, HeightField, Mesh, Terrain
 from nmdp_pin._terrain.triangles import _morton
 from nmdp_pin.errors import TerrainError
@@ -329,6 +331,16 @@ def test_unreadable_mesh_file(tmp_path: Path, suffix: str, content: bytes) -> No
     path = tmp_path / f"rock{suffix}"
     path.write_bytes(content)
     with pytest.raises(TerrainError, match="rock"):
+        Mesh(path=str(path))
+
+
+def test_a_mesh_file_that_takes_for_ever(tmp_path: Path, monkeypatch) -> None:
+    """Parsers read within limits of time and memory."""
+    monkeypatch.setattr(limited_process, "SECONDS", 1)
+    monkeypatch.setattr("nmdp_pin._terrain.mesh._triangles", lambda *file: time.sleep(60.0))
+    path = tmp_path / "rock.stl"
+    path.write_text(stl(BOX_VERTICES, BOX_FACES))
+    with pytest.raises(TerrainError, match=r"rock\.stl: cannot be read as STL: it takes more than"):
         Mesh(path=str(path))
 
 
