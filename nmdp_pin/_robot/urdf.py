@@ -223,7 +223,7 @@ def _strip(root: ET.Element) -> Counter[str]:
 def _with_only(kind: str, root: ET.Element) -> str:
     """The document as text, without the other kind of geometry."""
     for link in root.iterfind("link"):
-        link[:] = [part for part in link if part.tag in ("inertial", kind)]
+        link[:] = [part for part in link if part.tag in ("inertial", kind, EXTENSION)]
     return ET.tostring(root, encoding="unicode")
 
 

@@ -62,8 +62,8 @@ def test_frozen_records_keep_their_fields():
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(made, field.name, getattr(made, field.name))
     last = dataclasses.replace(made, flat=False)
-    assert compiled(lambda m: (m.flat, m.first_v[2]))(made) == (True, 2)
-    assert compiled(lambda m: (m.flat, m.first_v[2]))(last) == (False, 2)
+    assert jit(lambda m: (m.flat, m.first_v[2]))(made) == (True, 2)
+    assert jit(lambda m: (m.flat, m.first_v[2]))(last) == (False, 2)
 
 
 def test_numbers_and_arrays_are_shared():
