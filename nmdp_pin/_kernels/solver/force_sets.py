@@ -32,6 +32,7 @@ ROUND, POLYHEDRON, SIMPLEX, INTERVAL = range(4)
 
 # Pieces of a cone: no force, inside, on its side, at its bound, and on the rim of that.
 APEX, INSIDE, SIDE, BOUND, RIM = range(5)
+_SHARE = 0.1  # of rho in the map of a joint
 _SECTORS = 8  # piece of a polyhedron: that above and _SECTORS times the number of its side or edge
 
 
@@ -106,7 +107,8 @@ def project(
     if kind == SIMPLEX:
         return _project_simplex(sets.rho[b], f, F, Phi, X, Y)
     if kind == INTERVAL:
-        return _project_interval(sets, b, f, F, depth, Phi, X, Y, z)
+        piece, Phi[0], X[0, 0], Y[0, 0], z[0] = interval_row(sets, b, f[0], F[0], depth)
+        return piece
     rho, y, P = sets.rho[b], vector(3), vector(3)
     for i in range(3):
         y[i] = f[i] - rho * F[i]
@@ -275,36 +277,30 @@ def _project_polygon(
 
 
 @jit
-def _project_interval(
-    sets: ForceSets,
-    b: int,
-    f: Array,
-    F: Array,
-    moved: float,
-    Phi: Array,
-    X: Array,
-    Y: Array,
-    z: Array,
-) -> int:
-    """Interval [-r - k above, r + k below] of a joint with friction r and stops of stiffness k.
+def interval_row(
+    sets: ForceSets, b: int, f: float, F: float, moved: float
+) -> tuple[int, float, float, float, float]:
+    """Natural map of a joint's force, within [-r - k above, r + k below]: see `project`.
 
-    The bounds are those of contacts with compliance 1 / k, in the direction out of a stop.
+    That is of dry friction r and stops of stiffness k. The bounds are those of contacts with
+    compliance 1 / k, in the direction out of a stop. The map is that with a share of rho, over the
+    share: where forces are unstable, as those of motors at their limits, Newton's method then finds
+    the pieces of a solution more often.
+
+    Returns:
+        The piece, the map, and its derivatives by f, F and the motion.
     """
-    rho, r, k = sets.rho[b], sets.friction[b], sets.stops[b, 0]
+    rho, r, k = _SHARE * sets.rho[b], sets.friction[b], sets.stops[b, 0]
     share, c = rho / (rho + k), rho * k / (rho + k)
     for side in range(2):
         sign = 1.0 - 2.0 * side
-        beyond = sets.stops[b, 1 + side] - sign * moved
-        excess = sign * f[0] - r
-        row = share * excess - c * beyond
-        if row - sign * rho * F[0] > 0.0:
+        excess = sign * f - r
+        row = share * excess - c * (sets.stops[b, 1 + side] - sign * moved)
+        if row - sign * rho * F > 0.0:
             if excess - row > 0.0:
-                Phi[0], X[0, 0], z[0] = sign * row, share, c
-                return 2 + side
-            Phi[0], X[0, 0] = f[0] - sign * r, 1.0
-            return 4 + side
-    Phi[0], Y[0, 0] = rho * F[0], rho
-    return 1
+                return 2 + side, sign * row / _SHARE, share / _SHARE, 0.0, c / _SHARE
+            return 4 + side, (f - sign * r) / _SHARE, 1.0 / _SHARE, 0.0, 0.0
+    return INSIDE, sets.rho[b] * F, 0.0, sets.rho[b], 0.0
 
 
 @jit
