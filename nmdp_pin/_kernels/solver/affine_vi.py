@@ -34,6 +34,7 @@ from nmdp_pin._kernels.solver.force_sets import INTERVAL, SIMPLEX, ForceSets, in
 _REDUNDANT = 1e-8  # share of a force by which one that changes no motion stays as it is
 _FROM_GIVEN, _FROM_NONE = 15, 20  # most iterations from the forces given, and from none
 _FALL, _TRIALS = 1e-3, 6  # of the map's square, by a share of a step; and shares of a step
+_BALANCED = 1e-10  # forces that a motion leaves, which contacts that stick lose to rounding
 _RECENT = 4  # iterations whose largest map has to fall
 
 
@@ -204,53 +205,63 @@ def _answer_of(vi: AffineVI, b: int, at: MapPieces, B: Array) -> bool:
 
 
 @jit
-def newton_direction(
-    vi: AffineVI, f0: Array, f: Array, dq: Array, at: MapPieces, room: Room
-) -> bool:
-    """Newton's step from forces and a motion; False where equations are singular.
+def _unbalanced(vi: AffineVI, f0: Array, f: Array, dq: Array, right: Array) -> float:
+    """Write J_force' (f - f0) - G - A dq, shape (nv, 1); its largest entry, over that of terms."""
+    most, largest = 0.0, 0.0
+    for l in range(dq.size):
+        right[l, 0] = -vi.G[l]
+        largest = max(largest, abs(vi.G[l]))
+        for c in range(dq.size):
+            term = vi.A[l, c] * dq[c]
+            right[l, 0] -= term
+            largest = max(largest, abs(term))
+    for b in range(vi.felt.size):
+        begin = vi.sets.first[b]
+        for e in range(vi.sets.first[b + 1] - begin):
+            change = f[begin + e] - f0[begin + e]
+            if change != 0.0:
+                for s in range(vi.felt[b]):
+                    right[vi.dofs[b, s], 0] += vi.J_force[b, e, s] * change
+    for l in range(dq.size):
+        most = max(most, abs(right[l, 0]))
+    return most / largest if largest > 0.0 else 0.0
 
-    Dofs are eliminated from the last to the first: those of a limb are then out of the others.
+
+@jit
+def newton_direction(vi: AffineVI, at: MapPieces, room: Room) -> bool:
+    """Newton's step from forces and a motion; False where equations are singular.
 
     Args:
         vi: the inequality.
-        f0: forces at which it is stated, shape (n,).
-        f: forces, shape (n,).
-        dq: motion, shape (nv,).
         at: the natural map there.
-        room: memory; output, the step.
+        room: memory, with the right side of the motion; output, the step.
     """
-    last, first, B, LU, right = dq.size - 1, vi.sets.first, room.B, room.LU, room.right
-    for l in range(last + 1):
-        total = -vi.G[l]
-        for c in range(last + 1):
-            total -= vi.A[l, c] * dq[c]
-            LU[last - l, last - c] = vi.A[l, c]
-        right[last - l, 0] = total
+    first, B, LU, right, ddq = vi.sets.first, room.B, room.LU, room.right, room.ddq
+    copy_matrix(vi.A, LU)
     for b in range(vi.felt.size):
-        begin, m = first[b], first[b + 1] - first[b]
+        m = first[b + 1] - first[b]
         if not (_answer_of_one(vi, b, at, B[b]) if m == 1 else _answer_of(vi, b, at, B[b])):
             return False
         for s in range(vi.felt[b]):
-            l = last - vi.dofs[b, s]
+            l = vi.dofs[b, s]
             for e in range(m):
                 force = vi.J_force[b, e, s]
                 if force == 0.0:
                     continue
-                right[l, 0] += force * (f[begin + e] - f0[begin + e] + B[b, e, 0])
+                right[l, 0] += force * B[b, e, 0]
                 for c in range(vi.felt[b]):
-                    LU[l, last - vi.dofs[b, c]] += force * B[b, e, 1 + c]
+                    LU[l, vi.dofs[b, c]] += force * B[b, e, 1 + c]
     if not factor(LU, room.pivots):
         return False
     solve_factored(LU, room.pivots, right)
-    for l in range(last + 1):
-        room.ddq[l] = right[last - l, 0]
+    copy_vector(right[:, 0], ddq)
     for b in range(vi.felt.size):
         for e in range(first[b + 1] - first[b]):
             change = B[b, e, 0]
             for s in range(vi.felt[b]):
-                change -= B[b, e, 1 + s] * room.ddq[vi.dofs[b, s]]
+                change -= B[b, e, 1 + s] * ddq[vi.dofs[b, s]]
             room.df[first[b] + e] = change
-    return all_finite(room.df) and all_finite(room.ddq)
+    return all_finite(room.df) and all_finite(ddq)
 
 
 @jit
@@ -285,14 +296,18 @@ def _search(
     A step is halved until the map is smaller than the largest one of the last few: one that has to
     fall in each of them stops at kinks (Grippo, Lampariello and Lucidi).
     """
-    recent = vector(_RECENT)
+    recent, refined = vector(_RECENT), False
     square, near = natural_map(vi, f0, f, dq, here)
     for e in range(_RECENT):
         recent[e] = square
     for iteration in range(most):
-        if near or not square < np.inf:
-            break
-        if not newton_direction(vi, f0, f, dq, here, room):
+        if not square < np.inf:
+            return False
+        unbalanced = _unbalanced(vi, f0, f, dq, room.right)
+        if near and (refined or unbalanced <= _BALANCED):
+            return True
+        refined = near
+        if not newton_direction(vi, here, room):
             return False
         t, bound = 1.0, 0.0
         for e in range(_RECENT):
@@ -317,21 +332,17 @@ def _search(
 @jit
 def _without_forces(vi: AffineVI, f0: Array, f: Array, dq: Array, room: Room) -> bool:
     """Write no forces, and the motion that is without them; False where there is none."""
+    clear_vector(room.f)
+    clear_vector(room.dq)
+    _unbalanced(vi, f0, room.f, room.dq, room.right)
     copy_matrix(vi.A, room.LU)
-    for l in range(dq.size):
-        room.right[l, 0] = -vi.G[l]
-    for b in range(vi.felt.size):
-        begin = vi.sets.first[b]
-        for s in range(vi.felt[b]):
-            for e in range(vi.sets.first[b + 1] - begin):
-                room.right[vi.dofs[b, s], 0] -= vi.J_force[b, e, s] * f0[begin + e]
     if not factor(room.LU, room.pivots):
         return False
     solve_factored(room.LU, room.pivots, room.right)
     if not all_finite(room.right[:, 0]):
         return False
+    copy_vector(room.f, f)
     copy_vector(room.right[:, 0], dq)
-    clear_vector(f)
     return True
 
 
