@@ -34,7 +34,9 @@ from nmdp_pin._kernels.solver.force_sets import INTERVAL, SIMPLEX, ForceSets, in
 _REDUNDANT = 1e-8  # share of a force by which one that changes no motion stays as it is
 _FROM_GIVEN, _FROM_NONE = 15, 20  # most iterations from the forces given, and from none
 _FALL, _TRIALS = 1e-3, 6  # of the map's square, by a share of a step; and shares of a step
-_BALANCED = 1e-10  # forces that a motion leaves, which contacts that stick lose to rounding
+# Forces that a motion may leave: those that sticking contacts lose to rounding, which another
+# iteration brings back, and those after it
+_BALANCED, _ROUGHLY = 1e-10, 1e-7
 _RECENT = 4  # iterations whose largest map has to fall
 
 
@@ -300,15 +302,15 @@ def _search(
     square, near = natural_map(vi, f0, f, dq, here)
     for e in range(_RECENT):
         recent[e] = square
-    for iteration in range(most):
+    for iteration in range(most + 1):
         if not square < np.inf:
-            return False
+            break
         unbalanced = _unbalanced(vi, f0, f, dq, room.right)
-        if near and (refined or unbalanced <= _BALANCED):
+        if near and unbalanced <= (_ROUGHLY if refined else _BALANCED):
             return True
         refined = near
-        if not newton_direction(vi, here, room):
-            return False
+        if iteration == most or not newton_direction(vi, here, room):
+            break
         t, bound = 1.0, 0.0
         for e in range(_RECENT):
             bound = max(bound, recent[e])
@@ -321,12 +323,12 @@ def _search(
                 break
             t *= 0.5
         if not square < np.inf:
-            return False
+            break
         copy_vector(room.f, f)
         copy_vector(room.dq, dq)
         recent[iteration % _RECENT] = square
         here, there = there, here
-    return near
+    return False
 
 
 @jit

@@ -296,7 +296,7 @@ def interval_row(
         sign = 1.0 - 2.0 * side
         excess = sign * f - r
         row = share * excess - c * (sets.stops[b, 1 + side] - sign * moved)
-        if row - sign * rho * F > 0.0:
+        if min(row, excess) - sign * rho * F > 0.0:  # the bound is the larger of both
             if excess - row > 0.0:
                 return 2 + side, sign * row / _SHARE, share / _SHARE, 0.0, c / _SHARE
             return 4 + side, (f - sign * r) / _SHARE, 1.0 / _SHARE, 0.0, 0.0
