@@ -32,7 +32,7 @@ ROUND, POLYHEDRON, SIMPLEX, INTERVAL = range(4)
 
 # Pieces of a cone: no force, inside, on its side, at its bound, and on the rim of that.
 APEX, INSIDE, SIDE, BOUND, RIM = range(5)
-_SHARE = 0.1  # of rho in the map of a joint
+_SHARE = 0.1  # of rho in the map of an interval without stops
 _SECTORS = 8  # piece of a polyhedron: that above and _SECTORS times the number of its side or edge
 
 
@@ -183,7 +183,7 @@ def _project_disc(
         return 0
     turned = limit / across
     for i in range(2):
-        Phi[i], X[i, 2] = f[i] - turned * y[i], -mu * y[i] / across
+        Phi[i], X[i, 2] = f[i] - turned * y[i], -mu * y[i] / across if f[2] > 0.0 else 0.0
         for j in range(2):
             kept = (1.0 if i == j else 0.0) - y[i] * y[j] / (across * across)
             X[i, j] = (1.0 if i == j else 0.0) - turned * kept
@@ -283,14 +283,16 @@ def interval_row(
     """Natural map of a joint's force, within [-r - k above, r + k below]: see `project`.
 
     That is of dry friction r and stops of stiffness k. The bounds are those of contacts with
-    compliance 1 / k, in the direction out of a stop. The map is that with a share of rho, over the
-    share: where forces are unstable, as those of motors at their limits, Newton's method then finds
-    the pieces of a solution more often.
+    compliance 1 / k, in the direction out of a stop. Where there are no stops, the map is that with
+    a share of rho, over the share: beside motors at their limits, to which a limb may give way,
+    Newton's method then finds the pieces of a solution more often.
 
     Returns:
         The piece, the map, and its derivatives by f, F and the motion.
     """
-    rho, r, k = _SHARE * sets.rho[b], sets.friction[b], sets.stops[b, 0]
+    r, k = sets.friction[b], sets.stops[b, 0]
+    part = 1.0 if k > 0.0 else _SHARE
+    rho = part * sets.rho[b]
     share, c = rho / (rho + k), rho * k / (rho + k)
     for side in range(2):
         sign = 1.0 - 2.0 * side
@@ -298,8 +300,8 @@ def interval_row(
         row = share * excess - c * (sets.stops[b, 1 + side] - sign * moved)
         if min(row, excess) - sign * rho * F > 0.0:  # the bound is the larger of both
             if excess - row > 0.0:
-                return 2 + side, sign * row / _SHARE, share / _SHARE, 0.0, c / _SHARE
-            return 4 + side, (f - sign * r) / _SHARE, 1.0 / _SHARE, 0.0, 0.0
+                return 2 + side, sign * row, share, 0.0, c
+            return 4 + side, (f - sign * r) / part, 1.0 / part, 0.0, 0.0
     return INSIDE, sets.rho[b] * F, 0.0, sets.rho[b], 0.0
 
 
