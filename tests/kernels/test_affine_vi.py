@@ -24,6 +24,7 @@ BALANCED = 1e-9  # of the largest force
 STEP, DERIVATIVE = 1e-6, 1e-7  # of finite differences, and what they leave
 KEPT = 1e-8  # change of a depth
 CLOSEST = 1e-10  # what another force may be closer
+SOLVED = 0.9  # share of random problems
 GIVES_WAY = 0.97  # share of problems with one unstable direction (measured: 0.99; before 0.94)
 
 
@@ -154,7 +155,6 @@ def test_derivatives_of_the_map_are_those_of_differences(kind):
             stops=[[rng.uniform(0.1, 2.0), *rng.standard_normal(2)]],
         )
         at = np.append(rng.standard_normal((2, m)), rng.uniform(-0.5, 3.0))
-        if m == 3: at[2] = abs(at[2])
         step = STEP * rng.standard_normal(2 * m + 1)
         ahead, behind = (
             mapped(sets, *np.split(x[:-1], 2), x[-1]) for x in (at + step, at - step)
@@ -252,12 +252,22 @@ def box(rng, kind, corners):
 
 def solve(vi, f=None):
     """The solution, or None."""
-    n = vi.sets.first[-1]
-    f, dq = np.zeros(n) if f is None else f.copy(), np.zeros(len(vi.G))
-    solved = solve_affine_vi(vi, np.zeros(n), f, dq)
+    f0 = np.zeros(vi.sets.first[-1])
+    f = f0.copy() if f is None else f.copy()
+    dq = np.linalg.solve(vi.A, generalised(vi, f) - vi.G)
+    solved = solve_affine_vi(vi, f0, f, dq)
     assert np.isfinite(f).all()
     assert np.isfinite(dq).all()
     return (f, dq) if solved else None
+
+
+def generalised(vi, f):
+    """J_force' f."""
+    out = np.zeros(len(vi.G))
+    for b, felt in enumerate(vi.felt):
+        own = f[vi.sets.first[b] : vi.sets.first[b + 1]]
+        np.add.at(out, vi.dofs[b, :felt], own @ vi.J_force[b, : len(own), :felt])
+    return out
 
 
 def feasible(rng, sets, b, depth, f):
@@ -283,7 +293,6 @@ def bound_of(sets, b, depth, f):
 
 def assert_solves(rng, vi, f, dq):
     """A dq = J_force' f - G, and F' (f' - f) >= 0 in every set, in which f is."""
-    right = -vi.G.copy()
     for b in range(len(vi.felt)):
         begin, end = vi.sets.first[b : b + 2]
         dofs, own, size = vi.dofs[b, : vi.felt[b]], f[begin:end], end - begin
@@ -291,13 +300,12 @@ def assert_solves(rng, vi, f, dq):
         load = own.sum() if vi.sets.kind[b] == SIMPLEX else own[-1]
         F = vi.motion[b, :size] + J_motion @ dq[dofs] + vi.lift[b, :size] * load
         depth = vi.depth[b] + vi.of_depth[b, : vi.felt[b]] @ dq[dofs]
-        np.add.at(right, dofs, vi.J_force[b, :size, : vi.felt[b]].T @ own)
         others = feasible(rng, vi.sets, b, depth, own)
         scale = 1.0 + np.abs(own).max() * (1.0 + np.abs(F).max())
         assert ((others - own) @ F).min() >= -EXACT * scale * max(1.0, np.abs(others).max())
         assert_within(vi.sets, b, own, depth)
-    largest = np.abs(vi.A) @ np.abs(dq)
-    np.testing.assert_allclose(vi.A @ dq, right, atol=BALANCED * max(1.0, largest.max()))
+    largest = max(1.0, (np.abs(vi.A) @ np.abs(dq)).max())
+    np.testing.assert_allclose(vi.A @ dq, generalised(vi, f) - vi.G, atol=BALANCED * largest)
 
 
 def assert_within(sets, b, f, depth):
@@ -328,17 +336,76 @@ def test_solutions_solve_the_inequality(skew, turned):
             if found is not None:
                 assert_solves(rng, vi, *found)
                 solved += 1
-    print(skew, turned, solved, 2*SEEDS)
-    assert solved >= 0.9 * 2 * SEEDS
+    print("solved", skew, turned, solved / (2 * SEEDS))
+    assert solved >= SOLVED * 2 * SEEDS
 
 
-@pytest.mark.parametrize("kind", [ROUND, POLYHEDRON])
 @pytest.mark.parametrize("corners", [4, 16])
+@pytest.mark.parametrize("kind", [ROUND, POLYHEDRON])
 def test_redundant_forces_are_found(kind, corners):
     """Of which there are many for one motion."""
+    solved = 0
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
         vi = box(rng, kind, corners)
         found = solve(vi)
-        print(kind, corners, seed, found is not None)
-        if found is not None: assert_solves(rng, vi, *found)
+        if found is not None:
+            assert_solves(rng, vi, *found)
+            solved += 1
+    print("solved", kind, corners, solved / SEEDS)
+    assert solved >= SOLVED * SEEDS
+
+
+def test_limbs_that_give_way_are_solved():
+    """A is indefinite, and motors at their limits do not hold it; feet and motors are unknown."""
+    solved, n = 0, 4
+    for seed in range(4 * SEEDS):
+        rng = np.random.default_rng(seed)
+        kinds, nv = [ROUND] * 2 + [INTERVAL] * 6, 8
+        root = rng.standard_normal((nv, nv))
+        weak = rng.standard_normal(nv)
+        A = root @ root.T + 0.3 * np.eye(nv) - 2.0 * np.outer(weak, weak)
+        J = np.vstack([rng.standard_normal((6, nv)), np.eye(6, nv)])
+        vi = stated(rng, kinds, A, J, J, lift=0.2)
+        vi.sets.stops[:] = 0.0
+        found = solve(vi)
+        if found is not None:
+            assert_solves(rng, vi, *found)
+            solved += 1
+    print("gives way", solved / (4 * SEEDS))
+    assert solved >= GIVES_WAY * 4 * SEEDS
+
+
+def pushed(A):
+    """A rigid contact at rest that is pressed, on a body of inertia A."""
+    vi = stated(np.random.default_rng(0), [ROUND], A * np.eye(3), np.eye(3), np.eye(3))
+    vi.sets.compliance[:], vi.depth[:], vi.of_depth[:], vi.G[:] = 0.0, 1.0, 0.0, 0.0
+    vi.motion[:] = [0.0, 0.0, -1.0]
+    return vi
+
+
+def test_what_has_no_solution_is_not_solved():
+    """Of A < 0 a force adds to the motion that it opposes; numbers remain finite."""
+    assert solve(pushed(1.0)) is not None
+    assert solve(pushed(-1.0)) is None
+
+
+@pytest.mark.parametrize("name", ["A", "G", "motion", "J_force"])
+@pytest.mark.parametrize("value", [np.nan])
+def test_numbers_that_are_not_finite_are_not_solved(name, value):
+    """Nor are they passed on."""
+    vi = pushed(1.0)
+    getattr(vi, name).flat[2] = value
+    f, dq = np.zeros(3), np.zeros(3)
+    assert not solve_affine_vi(vi, np.zeros(3), f, dq)
+    assert np.isfinite(f).all()
+    assert np.isfinite(dq).all()
+
+
+def test_inertias_that_are_singular_are_not_solved():
+    """Where no force acts."""
+    vi = pushed(1.0)
+    vi.A[:], vi.motion[:], vi.G[:] = 0.0, 1.0, 1.0
+    f, dq = np.zeros(3), np.zeros(3)
+    assert not solve_affine_vi(vi, np.zeros(3), f, dq)
+    assert np.isfinite(dq).all()
