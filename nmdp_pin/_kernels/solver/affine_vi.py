@@ -8,7 +8,8 @@ functions of dq, which leaves nv equations, however many blocks there are.
 
 Where forces are redundant, as those of four corners of a box, the derivative is singular along what
 changes no motion; a small multiple of the identity keeps forces there as they are. Nothing is
-inexact by it, since the map itself has none.
+inexact by it, since the map itself has none. Where motions along them contradict each other, as
+long as they all stick, forces would go far, and the last search takes a larger multiple.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from nmdp_pin._kernels.compiler.record import indices, matrix, vector
 from nmdp_pin._kernels.solver.force_sets import INTERVAL, SIMPLEX, ForceSets, interval_row, project
 
 _REDUNDANT = 1e-8  # share of a force by which one that changes no motion stays as it is
+_HELD = 1e-3  # the same, where they would go far
 _FROM_GIVEN, _FROM_NONE = 15, 20  # most iterations from the forces given, and from none
 _FALL, _TRIALS = 1e-3, 6  # of the map's square, by a share of a step; and shares of a step
 # Forces that a motion may leave: those that sticking contacts lose to rounding, which another
@@ -169,10 +171,10 @@ def natural_map(vi: AffineVI, f0: Array, f: Array, dq: Array, at: MapPieces) -> 
 
 
 @jit
-def _answer_of_one(vi: AffineVI, b: int, at: MapPieces, B: Array) -> bool:
+def _answer_of_one(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
     """As `_answer_of`, for a block of one coordinate."""
     X, Y, z = at.X[b, 0, 0], at.Y[b, 0, 0], at.z[b, 0]
-    M = X + Y * vi.lift[b, 0] + _REDUNDANT
+    M = X + Y * vi.lift[b, 0] + kept
     if M == 0.0:
         return False
     B[0, 0] = -at.Phi[vi.sets.first[b]] / M
@@ -182,7 +184,7 @@ def _answer_of_one(vi: AffineVI, b: int, at: MapPieces, B: Array) -> bool:
 
 
 @jit
-def _answer_of(vi: AffineVI, b: int, at: MapPieces, B: Array) -> bool:
+def _answer_of(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
     """Change of a block's forces, df = B [1; -dq] of the dofs that it feels; False: singular."""
     begin, m = vi.sets.first[b], vi.sets.first[b + 1] - vi.sets.first[b]
     M, pivots = matrix(m, m), indices(m)
@@ -194,7 +196,7 @@ def _answer_of(vi: AffineVI, b: int, at: MapPieces, B: Array) -> bool:
             lifted += at.Y[b, i, j] * vi.lift[b, j]
         for j in range(m):
             M[i, j] = at.X[b, i, j] + (lifted if whole or j == m - 1 else 0.0)
-        M[i, i] += _REDUNDANT
+        M[i, i] += kept
         for s in range(vi.felt[b]):
             moved = at.z[b, i] * vi.of_depth[b, s]
             for j in range(m):
@@ -230,19 +232,24 @@ def _unbalanced(vi: AffineVI, f0: Array, f: Array, dq: Array, right: Array) -> f
 
 
 @jit
-def newton_direction(vi: AffineVI, at: MapPieces, room: Room) -> bool:
+def newton_direction(vi: AffineVI, at: MapPieces, kept: float, room: Room) -> bool:
     """Newton's step from forces and a motion; False where equations are singular.
 
     Args:
         vi: the inequality.
         at: the natural map there.
+        kept: share of a force by which one that changes no motion stays as it is.
         room: memory, with the right side of the motion; output, the step.
     """
     first, B, LU, right, ddq = vi.sets.first, room.B, room.LU, room.right, room.ddq
     copy_matrix(vi.A, LU)
     for b in range(vi.felt.size):
         m = first[b + 1] - first[b]
-        if not (_answer_of_one(vi, b, at, B[b]) if m == 1 else _answer_of(vi, b, at, B[b])):
+        if m == 1:
+            regular = _answer_of_one(vi, b, at, kept, B[b])
+        else:
+            regular = _answer_of(vi, b, at, kept, B[b])
+        if not regular:
             return False
         for s in range(vi.felt[b]):
             l = vi.dofs[b, s]
@@ -288,6 +295,7 @@ def _search(
     f0: Array,
     f: Array,
     dq: Array,
+    kept: float,
     most: int,
     here: MapPieces,
     there: MapPieces,
@@ -309,7 +317,7 @@ def _search(
         if near and unbalanced <= (_ROUGHLY if refined else _BALANCED):
             return True
         refined = near
-        if iteration == most or not newton_direction(vi, here, room):
+        if iteration == most or not newton_direction(vi, here, kept, room):
             break
         t, bound = 1.0, 0.0
         for e in range(_RECENT):
@@ -350,7 +358,7 @@ def _without_forces(vi: AffineVI, f0: Array, f: Array, dq: Array, room: Room) ->
 
 @jit
 def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> bool:
-    """Solve an affine variational inequality, from given forces and then from none.
+    """Solve an affine variational inequality, from given forces and then twice from none.
 
     The derivative of F by the forces need not be symmetric. Where A is positive definite almost all
     problems are solved. Where it is not, as beside forces that a limb gives way to, there may be
@@ -378,8 +386,11 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> bool:
         f=np.empty(n),
         dq=np.empty(nv),
     )
-    if _search(vi, f0, f, dq, _FROM_GIVEN, here, there, room):
+    if _search(vi, f0, f, dq, _REDUNDANT, _FROM_GIVEN, here, there, room):
         return True
-    if not _without_forces(vi, f0, f, dq, room):
-        return False
-    return _search(vi, f0, f, dq, _FROM_NONE, here, there, room)
+    for kept in (_REDUNDANT, _HELD):
+        if not _without_forces(vi, f0, f, dq, room):
+            return False
+        if _search(vi, f0, f, dq, kept, _FROM_NONE, here, there, room):
+            return True
+    return False

@@ -251,7 +251,7 @@ def _project_polygon(
     """As `_project_disc`, of the polygon; what it returns tells its sides and corners apart."""
     rho, mu = sets.rho[b], sets.friction[b]
     number, x0, x1, along, across = _sector(sets, y)
-    half, n = math.pi / sets.sides, max(f[2], 0.0)
+    half, n, pressed = math.pi / sets.sides, max(f[2], 0.0), 1.0 if f[2] > 0.0 else 0.0
     c, s = sets.reach * mu * math.cos(half), sets.reach * mu * math.sin(half)
     if along <= c * n:
         for i in range(2):
@@ -261,7 +261,7 @@ def _project_polygon(
     if abs(across) <= s * n:  # on the side: across it friction is free
         Phi[0] = f[0] - (c * n * x0 - across * x1)
         Phi[1] = f[1] - (c * n * x1 + across * x0)
-        X[0, 2], X[1, 2] = -c * x0, -c * x1
+        X[0, 2], X[1, 2] = -c * x0 * pressed, -c * x1 * pressed
         Y[0, 0], Y[0, 1] = rho * x1 * x1, -rho * x0 * x1
         Y[1, 0], Y[1, 1] = -rho * x0 * x1, rho * x0 * x0
         X[0, 0] -= x1 * x1
@@ -272,7 +272,7 @@ def _project_polygon(
     edge, e = ((number + 1) % sets.sides, s) if across > 0.0 else (number, -s)
     a0, a1 = c * x0 - e * x1, c * x1 + e * x0
     Phi[0], Phi[1] = f[0] - a0 * n, f[1] - a1 * n
-    X[0, 2], X[1, 2] = -a0, -a1
+    X[0, 2], X[1, 2] = -a0 * pressed, -a1 * pressed
     return 1 + _SECTORS * (2 * edge + 2)
 
 
