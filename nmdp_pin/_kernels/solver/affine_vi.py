@@ -283,10 +283,10 @@ def _step(x: Array, t: float, dx: Array, out: Array) -> None:
 @jit
 def _are_equal(pieces: Array, others: Array) -> bool:
     """Whether all pieces are the same ones."""
+    equal = 0
     for b in range(pieces.size):
-        if pieces[b] != others[b]:
-            return False
-    return True
+        equal += pieces[b] == others[b]
+    return equal == pieces.size
 
 
 @jit

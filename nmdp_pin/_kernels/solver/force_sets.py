@@ -175,7 +175,10 @@ def _project_cone(mu: float, y: Array, P: Array, D: Array) -> int:
 def _project_disc(
     mu: float, rho: float, f: Array, F: Array, y: Array, Phi: Array, X: Array, Y: Array
 ) -> int:
-    """Rows of the friction at the bound: within |f_t| <= mu f_n, f_n being held; 1 on the rim."""
+    """Rows of the friction at the bound: within |f_t| <= mu f_n, f_n being held; 1 on the rim.
+
+    Where f_n < 0 there is none, but derivatives are those of f_n > 0, where solutions are.
+    """
     across, limit = math.sqrt(y[0] * y[0] + y[1] * y[1]), mu * max(f[2], 0.0)
     if across <= limit:
         for i in range(2):
@@ -183,7 +186,7 @@ def _project_disc(
         return 0
     turned = limit / across
     for i in range(2):
-        Phi[i], X[i, 2] = f[i] - turned * y[i], -mu * y[i] / across if f[2] > 0.0 else 0.0
+        Phi[i], X[i, 2] = f[i] - turned * y[i], -mu * y[i] / across
         for j in range(2):
             kept = (1.0 if i == j else 0.0) - y[i] * y[j] / (across * across)
             X[i, j] = (1.0 if i == j else 0.0) - turned * kept
@@ -251,7 +254,7 @@ def _project_polygon(
     """As `_project_disc`, of the polygon; what it returns tells its sides and corners apart."""
     rho, mu = sets.rho[b], sets.friction[b]
     number, x0, x1, along, across = _sector(sets, y)
-    half, n, pressed = math.pi / sets.sides, max(f[2], 0.0), 1.0 if f[2] > 0.0 else 0.0
+    half, n = math.pi / sets.sides, max(f[2], 0.0)
     c, s = sets.reach * mu * math.cos(half), sets.reach * mu * math.sin(half)
     if along <= c * n:
         for i in range(2):
@@ -261,7 +264,7 @@ def _project_polygon(
     if abs(across) <= s * n:  # on the side: across it friction is free
         Phi[0] = f[0] - (c * n * x0 - across * x1)
         Phi[1] = f[1] - (c * n * x1 + across * x0)
-        X[0, 2], X[1, 2] = -c * x0 * pressed, -c * x1 * pressed
+        X[0, 2], X[1, 2] = -c * x0, -c * x1
         Y[0, 0], Y[0, 1] = rho * x1 * x1, -rho * x0 * x1
         Y[1, 0], Y[1, 1] = -rho * x0 * x1, rho * x0 * x0
         X[0, 0] -= x1 * x1
@@ -272,7 +275,7 @@ def _project_polygon(
     edge, e = ((number + 1) % sets.sides, s) if across > 0.0 else (number, -s)
     a0, a1 = c * x0 - e * x1, c * x1 + e * x0
     Phi[0], Phi[1] = f[0] - a0 * n, f[1] - a1 * n
-    X[0, 2], X[1, 2] = -a0 * pressed, -a1 * pressed
+    X[0, 2], X[1, 2] = -a0, -a1
     return 1 + _SECTORS * (2 * edge + 2)
 
 
