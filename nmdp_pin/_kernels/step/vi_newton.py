@@ -33,6 +33,7 @@ from nmdp_pin._kernels.solver.force_sets import (
     POLYHEDRON,
     ROUND,
     SIMPLEX,
+    ForceSets,
     new_sets,
     project,
 )
