@@ -9,7 +9,7 @@ import numpy as np
 from nmdp_pin._contact import FiniteDifferences
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
-from nmdp_pin._dynamics.parameters import COMMAND, other_systems, residual_by_command
+from nmdp_pin._dynamics.parameters import COMMAND, RELATIVE, other_systems, residual_by_command
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels.compiler.callbacks import register
@@ -22,6 +22,7 @@ from nmdp_pin._kernels.step import step as kernel
 from nmdp_pin._kernels.step.stage import StageIterate, evaluate
 from nmdp_pin._kernels.step.step import Memory
 
+_ON_PIECE = 1e-9  # relative change of a contact law with which a natural map stays on its piece
 MinimiserOf = Callable[[CompiledSystem, Memory], StageMinimiser]
 Perturbed = tuple[
     CompiledSystem, CompiledSystem, float
@@ -116,13 +117,14 @@ class DifferentiableForm:
         """Forms around this one for each entry of a parameter of the system."""
         if name not in self._perturbed:
             material, weights = self.form.material, not self.form.forces
+            relative = _ON_PIECE if self.form.forces else RELATIVE
             self._perturbed[name] = [
                 (
                     CompiledSystem(ahead, material=material, weights=weights),
                     CompiledSystem(behind, material=material, weights=weights),
                     apart,
                 )
-                for ahead, behind, apart in other_systems(self.form.system, name)
+                for ahead, behind, apart in other_systems(self.form.system, name, relative)
             ]
         return self._perturbed[name]
 

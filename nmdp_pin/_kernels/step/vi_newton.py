@@ -66,10 +66,11 @@ _LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the la
 _NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
 _FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
 _LEAST_DEPTH = 1e-12  # [m] at which the tangent of a bound is taken at least
-_OF_DEPTH, _OF_SLIP = 1e-6, 1e-2  # shares of the depth and the slip that an inequality leaves
-_ROUNDING = 1e-13  # share of the largest motion of an inequality, to which it is solved at best
+_OF_DEPTH, _OF_SLIP = 1e-6, 0.1  # shares of the depth and the slip that an inequality leaves
+_ROUNDING = 1e-12  # share of the largest motion of an inequality, to which it is solved at best
 _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far too large
 _LARGE = 1e3  # residual over the present one, or the weight, beyond which a step is too long
+_NEAR = 100.0  # multiple of the tolerances within which a point is near a solution
 _SURE = 0.1  # share of the residual that a step leaves, below which the estimate of it is one
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
 
@@ -310,23 +311,18 @@ def newton_step(
     f, outcome = vector(n), CONVERGED
     if blocks > 0:
         state_sets(system, stage, at, tolerances, _response_of(LU, pivots, vi), motions[:, 1], vi)
-        outcome = QP_FAILED
     for b in range(k):
         linear.rho[at.active[b]] = vi.sets.rho[b]
-    for start in range(2):
-        for l in range(nv):
-            dq[l] = motions[l, start]
-        if blocks == 0:
-            break
-        for b in range(blocks):
-            for e in range(first[b], first[b + 1]):
-                f[e] = f0[e] if start == 0 or b >= k else 0.0
-            if b >= k and vi.motion[b, 0] == 0.0:
-                for s in range(vi.felt[b]):
-                    f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
-        if solve_affine_vi(vi, f0[:n], f, dq):
-            outcome = CONVERGED
-            break
+    for l in range(nv):
+        dq[l] = motions[l, 0]
+    for b in range(blocks):
+        for e in range(first[b], first[b + 1]):
+            f[e] = f0[e]
+        if b >= k and vi.motion[b, 0] == 0.0:
+            for s in range(vi.felt[b]):
+                f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
+    if blocks > 0 and not solve_affine_vi(vi, f0[:n], f, dq):
+        outcome = QP_FAILED
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR
     for b in range(k):
@@ -482,27 +478,21 @@ def measure(
     """
     n, beyond, m = stage.contacts.n[0], 0.0, at.w.shape[1]
     at.sums[SLIP] = at.sums[GAP] = 0.0
-    f, F, Phi, z = zero_vector(3), zero_vector(3), zero_vector(3), vector(3)
-    X, Y = matrix(3, 3), matrix(3, 3)
-    sets = new_sets(1, system.cone.sides, system.cone.angle, system.cone.reach)
+    f, F, sets = (
+        vector(3),
+        vector(3),
+        new_sets(1, system.cone.sides, system.cone.angle, system.cone.reach),
+    )
     sets.first[1] = 3
     for b in range(at.n_active[0]):
         row = at.active[b]
         rho = linear.rho[row]
-        sets.rho[0] = rho
         if row < n:
-            depth, load = at.places.depth[row], at.w[row, m - 1]
-            most, share = largest_force(system.cone, depth + margin), 1.0
-            if load > most:
-                share = most / load
-                beyond = max(beyond, min(1.0 - share, load / (_NO_FORCE * system.tree.weight)))
             for e in range(m):
-                f[e], F[e] = share * at.w[row, e], at.work[row, e]
-            sets.kind[0] = POLYHEDRON if system.cone.sides > 0 else ROUND
-            sets.friction[0] = at.places.friction[row]
-            at_bound = depth_of_force(system.cone, share * load) >= depth - margin
-            project(sets, 0, f, F, 0.0 if at_bound else math.inf, Phi, X, Y, z)
-            square = Phi[0] * Phi[0] + Phi[1] * Phi[1] + Phi[2] * Phi[2]
+                f[e], F[e] = at.w[row, e], at.work[row, e]
+            sets.rho[0], sets.friction[0] = rho, at.places.friction[row]
+            square, excess = _slip_of(system, sets, f, F, at.places.depth[row], margin)
+            beyond = max(beyond, excess)
         else:
             off, excess = _measure_joint(system, at, row, n, rho, margin)
             square, beyond = off * off, max(beyond, excess)
@@ -510,6 +500,44 @@ def measure(
             at.sums[SLIP] = max(at.sums[SLIP], math.sqrt(square) / rho)
             at.sums[GAP] += square / rho
     return beyond
+
+
+@jit
+def _slip_of(
+    system: System, sets: ForceSets, f: Array, F: Array, depth: float, margin: float
+) -> tuple[float, float]:
+    """Square of the natural map of a contact [N^2], and the share by which it exceeds its bound.
+
+    Args:
+        system: what all steps share.
+        sets: set of the contact with its stiffness and friction.
+        f: force, which is cut off at the bound, shape (3,).
+        F: motions, shape (3,).
+        depth: depth [m].
+        margin: error of the depth [m].
+    """
+    Phi, z, X, Y = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3)
+    most, load, beyond = largest_force(system.cone, depth + margin), f[2], 0.0
+    if load > most:
+        share = most / load
+        beyond = min(1.0 - share, load / (_NO_FORCE * system.tree.weight))
+        for e in range(3):
+            f[e] *= share
+    sets.kind[0] = POLYHEDRON if system.cone.sides > 0 else ROUND
+    # free to grow, or at its bound, off which it may be by an error of the depth
+    off = max(depth - margin - depth_of_force(system.cone, f[2]), 0.0) * sets.rho[0]
+    project(sets, 0, f, F, math.inf if off > 0.0 else 0.0, Phi, X, Y, z)
+    square = _square(Phi)
+    if 0.0 < off < abs(Phi[2]):
+        project(sets, 0, f, F, 0.0, Phi, X, Y, z)
+        square = min(square, _square(Phi) + off * off)
+    return square, beyond
+
+
+@jit
+def _square(x: Array) -> float:
+    """Square of a vector."""
+    return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
 
 
 @jit
@@ -571,27 +599,52 @@ def size_of(system: System, dq: Array) -> float:
 
 
 @jit
-def holds_bounds(
+def predicts_solution(
     system: System,
     stage: Stage,
     at: StageIterate,
     linear: StageJacobians,
     w1: Array,
     dq: Array,
-    margin: float,
+    tolerances: Tolerances,
 ) -> bool:
-    """Whether forces after a step are within their bounds at the depths that it predicts."""
+    """Whether forces after a step solve the principle at the motions and depths that it predicts.
+
+    The inequality of the step has the tangents of the bounds, which are beside them.
+    """
     if not system.forces:
         return True
+    f, F, sets = (
+        vector(3),
+        vector(3),
+        new_sets(1, system.cone.sides, system.cone.angle, system.cone.reach),
+    )
+    sets.first[1] = 3
     for b in range(at.n_active[1]):
-        row = at.active[b]
-        depth = at.places.depth[row]
-        for l in range(dq.size):
+        row, moved = at.active[b], vector_of(linear.J_motion[b], dq)
+        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq)
+        more = w1[row, 2] - at.w[row, 2]
+        for e in range(3):
+            f[e], F[e] = w1[row, e], at.work[row, e]
+            depth -= at.places.normal[row, e] * fallen[e]
             for a in range(3):
-                depth -= at.places.normal[row, a] * linear.J_force[b, a, l] * dq[l]
-        if w1[row, 2] > largest_force(system.cone, depth + margin):
+                F[e] += at.V[row, a, e] * (moved[a] + linear.lift[b, a] * more)
+        sets.rho[0], sets.friction[0] = linear.rho[row], at.places.friction[row]
+        square, beyond = _slip_of(system, sets, f, F, depth, tolerances.depth)
+        if beyond > tolerances.residual or square > (tolerances.slip * linear.rho[row]) ** 2:
             return False
     return True
+
+
+@jit
+def vector_of(J: Array, dq: Array) -> tuple[float, float, float]:
+    """J dq of a Jacobian of three rows or more."""
+    x, y, z = 0.0, 0.0, 0.0
+    for l in range(dq.size):
+        x += J[0, l] * dq[l]
+        y += J[1, l] * dq[l]
+        z += J[2, l] * dq[l]
+    return x, y, z
 
 
 @inlined
@@ -665,6 +718,9 @@ def solve_stage(
             outcome = BUDGET_SPENT
             break
         outcome = newton_step(system, stage, here, linear, tolerances, w1, dq)
+        # so near a solution that an inequality is not solved for rounding errors
+        if outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * tolerances.slip:
+            outcome = CONVERGED
         if outcome != CONVERGED:
             break
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
@@ -678,7 +734,7 @@ def solve_stage(
             and left < _SURE
             and left * over <= 1.0
             and left * here.sums[SLIP] <= tolerances.slip
-            and holds_bounds(system, stage, here, linear, w1, dq, tolerances.depth)
+            and predicts_solution(system, stage, here, linear, w1, dq, tolerances)
         ):
             integrate(system.tree.space, here.q, 1.0, dq, there.q)
             copy_matrix(w1, there.w[: len(w1)])
