@@ -74,8 +74,8 @@ class WrenchSpace(ContactLaw, abc.ABC):
         The principle counts the motion of a contact from one that recovers,
         u' = u - h (sigma / p) d (1 - s) n, where s is the share of its largest force, of weights
         their sum: a contact that is deeper than its load needs rises, one that needs its largest
-        force is at rest. What d^p is too large decays at the rate sigma. Stops of joints recover likewise, with p = 1. With 0 a
-        body rests as deep as its impact pressed it in.
+        force is at rest. What d^p is too large decays at the rate sigma. Stops of joints recover
+        likewise, with p = 1. With 0 a body rests as deep as its impact pressed it in.
         """
         return 0.0
 
