@@ -11,7 +11,6 @@ import inspect
 import os
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from nmdp_pin._words import shortened
 from nmdp_pin.errors import NmdpError
 
 WORDED = "worded"
@@ -50,6 +50,7 @@ _KINDS = {
     "model_attributes_type": "a table",
     "finite_number": "a finite number",
 }
+_LONGEST = 60  # [characters] of a value that is shown
 _COMPOSED = {"self", "system", "robot", "q"}
 """Parameters that are no options: parts that are composed."""
 
@@ -76,9 +77,10 @@ def _absolute(value: Any, info: ValidationInfo) -> str:
         raise worded(f"must be a text, got {shown(value)}")
     if info.context is None:
         return os.fspath(value)
-    path = Path(value).expanduser()
-    beside = Path(info.context["folder"]) / path
-    return str((beside if beside.exists() else path).resolve())
+    path = os.path.expanduser(value)
+    beside = os.path.join(info.context["folder"], path)
+    # unlike those of pathlib these stand any text, and links that lead to themselves
+    return os.path.realpath(beside if os.path.exists(beside) else path)
 
 
 FilePath = Annotated[str | os.PathLike[str], PlainValidator(_absolute)]
@@ -169,7 +171,7 @@ def seconds(largest: float) -> PlainValidator:
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise worded(f"must be a number of seconds, got {value!r}")
+            raise worded(f"must be a number of seconds, got {shown(value)}")
         if not 0.0 < value <= largest:
             less = value / 1000.0
             hint = f"; did you mean {less:g} s?" if 0.0 < less <= largest else ""
@@ -215,7 +217,7 @@ def sentence(line: Any) -> str:
     if kind in _ORDER:
         return f"must be {_ORDER[kind]} {next(iter(context.values())):g}, got {shown(given)}"
     if kind == "literal_error":
-        return f"must be {context['expected']}, got {given!r}"
+        return f"must be {context['expected']}, got {shortened(repr(given), _LONGEST)}"
     if kind in _KINDS:
         return f"must be {_KINDS[kind]}, got {shown(given)}"
     return f"{line['msg']}, got {shown(given)}"
@@ -232,5 +234,8 @@ def unknown(word: str, what: str, known: Iterable[str]) -> str:
 
 def shown(given: object) -> str:
     """Given value, shortened for a sentence."""
-    text = f"the text {given!r}" if isinstance(given, str) else f"{given!r}"
-    return text if len(text) <= 60 else text[:57] + "..."
+    try:
+        text = f"the text {given!r}" if isinstance(given, str) else f"{given!r}"
+    except RecursionError:
+        return f"a {type(given).__name__} nested too deeply"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -1,11 +1,20 @@
-"""Errors for mistakes of the user; numerical failures are `Status` values instead.
+"""Errors and warnings for mistakes of the user; numerical failures are `Status` values instead.
 
 Messages state the given value, the allowed values and the remedy.
 """
 
+from nmdp_pin._words import shortened
+
 
 class NmdpError(Exception):
-    """Base class of the errors of this package."""
+    """Base class of the errors of this package.
+
+    Args:
+        message: the mistake and its remedy; long ones lose their middle.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 class RobotError(NmdpError):
@@ -21,6 +30,10 @@ class RobotError(NmdpError):
         self.file = file
         self.element = element
         super().__init__(_located(message, file, element))
+
+
+class RobotWarning(UserWarning):
+    """What is odd in a robot's description, or not simulated of it."""
 
 
 class StateError(NmdpError):

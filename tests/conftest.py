@@ -34,6 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Programs that tests start are of this checkout, whichever one is installed.
     paths = [str(Path(__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
+    # Many robots have something odd. It is no mistake of a test that loads one.
+    config.addinivalue_line("filterwarnings", "ignore::nmdp_pin.errors.RobotWarning")
     config.pluginmanager.register(CostMeter())
     os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(compiled_kernels(config))
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the folder of its parent

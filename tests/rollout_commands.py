@@ -32,3 +32,8 @@ def lacks(shared, task):
 def exits(shared, code):
     """A task that ends its process."""
     sys.exit(code)
+
+
+def blocked(shared: None, task: int) -> bool:
+    """Whether Ctrl-C does nothing to this process."""
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())

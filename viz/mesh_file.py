@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import trimesh
 
+from nmdp_pin._files.limited_process import within_limits
 from nmdp_pin.viz.colored_mesh import WHITE, Color, ColoredMesh
 
 _LARGEST_PICTURE = 1024  # [pixels] of a side
@@ -31,15 +32,19 @@ def read_mesh(path: str | os.PathLike[str], color: Color) -> list[ColoredMesh]:
         ValueError: the file cannot be read, for whichever reason.
     """
     try:
-        scene = trimesh.load_scene(os.fspath(path))
-        parts = []
-        for node in scene.graph.nodes_geometry:
-            transform, name = scene.graph[node]
-            geometry = scene.geometry[name]
-            if isinstance(geometry, trimesh.Trimesh) and len(geometry.faces):
-                parts.append(_part(geometry, np.asarray(transform), color))
-    except Exception as error:  # parsers of six formats, each with errors of its own
+        return within_limits(_parts, os.fspath(path), color)
+    except ValueError as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def _parts(path: str, color: Color) -> list[ColoredMesh]:
+    scene = trimesh.load_scene(path)
+    parts = []
+    for node in scene.graph.nodes_geometry:
+        transform, name = scene.graph[node]
+        geometry = scene.geometry[name]
+        if isinstance(geometry, trimesh.Trimesh) and len(geometry.faces):
+            parts.append(_part(geometry, np.asarray(transform), color))
     return parts
 
 

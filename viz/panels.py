@@ -85,7 +85,8 @@ def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
         panels.append(Panel(draw, [*q, *targets], LENGTH))
         off = [target - at[1:] for at, target in zip(q, targets, strict=True)]
         panels.append(Panel(partial(_tracking, t=t, joints=joints), off, LENGTH))
-        strongest = _most(motion.joints, _torque)
+    strongest = _most([joint for joint in motion.joints if joint.driven], _torque)
+    if strongest:
         torques = [joint.torque[1:] for joint in strongest]
         panels.append(Panel(partial(_torques, t=t, joints=strongest), torques, FORCE))
     objects = motion.objects[:MAX_LINES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -193,7 +193,7 @@ def _shades(n: int) -> list[tuple[float, ...]]:
     return [tuple(colormaps["viridis"](x)) for x in np.linspace(0.0, 0.9, n)]
 
 
-def _figure(name: str, shows: str, quantity: Quantity, *motions: Motion) -> Figure:
+def _figure(name: str, shows: str, quantity: Quantity, *motions: Motion) -> Figure[Any]:
     make = partial(_make, name, quantity, motions)
     tables = partial(_tables, name, quantity, motions)
     return Figure(name, shows, partial(_specs, motions), make, tables=tables)

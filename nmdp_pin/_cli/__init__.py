@@ -5,6 +5,7 @@ Mistakes become a message and an exit code.
 
 import importlib
 import sys
+import warnings
 from importlib import metadata
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from nmdp_pin._cli.terminal import STOPPED, WRONG_INPUT, note
-from nmdp_pin.errors import NmdpError
+from nmdp_pin.errors import NmdpError, RobotWarning
 from nmdp_pin_command import ended_at_once
 
 COMMANDS = {
@@ -106,7 +107,9 @@ for _entry in metadata.entry_points(group="nmdp_pin.commands"):
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input."""
     try:
-        app(arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RobotWarning)  # `run` and `check` tell them themselves
+            app(arguments)
     except NmdpError as error:
         note(f"error: {error}")
         sys.exit(WRONG_INPUT)

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from nmdp_pin._files.output_file import check_writable
+from nmdp_pin._words import shortened
 from nmdp_pin.errors import MissingExtra, RecordingError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def printable(text: object) -> str:
 
 def note(text: object) -> None:
     """Print a line on standard error, at once."""
-    print(printable(text), file=sys.stderr, flush=True)
+    print(shortened(printable(text)), file=sys.stderr, flush=True)
 
 
 def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) -> None:
@@ -129,10 +130,8 @@ def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        note(
-            f"stopped; the finished runs are kept in {os.fspath(kept)}: the same command goes on "
-            "from there"
-        )
+        goes_on = f"the finished runs are kept in {os.fspath(kept)}: the same command goes on there"
+        note(f"stopped; {goes_on if os.path.exists(kept) else 'no run was finished'}")
         raise typer.Exit(STOPPED) from None
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -191,14 +191,15 @@ class CompiledSystem:
         commands: Sequence[Command],
         h: float,
         warm: WarmStart | None,
+        rolling: bool = True,
     ) -> None:
-        """Write a start; the arguments are those of `start`."""
+        """Write a start; the arguments are those of `start`, and that of the record."""
         warm = self._no_warm if warm is None else warm
         of_commands = values_of(commands, state.q, self._nothing)
         known = warm if self.forces == (warm.forces is not None) else self._no_warm
         np.concatenate((state.q, state.v, warm.a, known.joints, *of_commands), out=start.values)
         k = len(known.contacts)
-        start.h, start.touching = h, k
+        start.h, start.touching, start.rolling = h, k, rolling
         if k:
             unknowns = known.w if known.forces is None else known.forces
             start.contacts[:k], start.w[:k] = known.contacts, unknowns
@@ -220,6 +221,7 @@ class CompiledSystem:
             contacts=np.zeros(self.n_candidates, dtype=np.int64),
             w=np.zeros((self.n_candidates, self.unknowns)),
             h=1.0,
+            rolling=True,
         )
 
     def new_end(self) -> End:

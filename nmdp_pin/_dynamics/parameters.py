@@ -22,7 +22,8 @@ MODEL = ("friction", "stiffness", "mass")
 
 PARAMETERS = (*COMMAND, *MODEL)
 
-_RELATIVE = 1e-2  # of the parameters of models, which enter linearly: any step is exact
+_RELATIVE = 1e-2  # of masses, which enter linearly: any step is exact
+_OF_LAW = 1e-5  # of stiffness and friction, which may not
 _POINT = 1e-2  # [kg] given to joints that carry nothing
 
 
@@ -85,7 +86,7 @@ def other_systems(
         value = getattr(law, field, None)
         if not isinstance(value, float | int):
             raise DerivativeError(f"the contact law {type(law).__name__} has no single stiffness")
-        step = _RELATIVE * value
+        step = _OF_LAW * value
         ahead, behind = (
             replace(system, law=replace(law, **{field: value + s}))  # type: ignore[type-var]
             for s in (step, -step)
@@ -98,7 +99,7 @@ def other_systems(
                     "where friction is 0 the vertices of a contact are one, and it has no "
                     "derivative; use a small friction coefficient, such as 1e-6"
                 )
-            step = _RELATIVE * max(shape.friction, 1.0)
+            step = _OF_LAW * max(shape.friction, 1.0)
             frictions = shape.friction + step, max(shape.friction - step, 0.0)
             ahead, behind = (_with_friction(system, i, friction) for friction in frictions)
             yield ahead, behind, frictions[0] - frictions[1]

@@ -1,12 +1,15 @@
 """Input files: regular files of a limited size, as bytes, text, TOML or JSON."""
 
+import codecs
 import json
 import os
 import re
 import stat
 import tomllib
+import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
+from xml.parsers import expat
 
 from nmdp_pin.errors import NmdpError, RecordingError, RobotError, ScenarioError
 
@@ -16,17 +19,19 @@ LARGEST = 2**31
 AnyPath = str | os.PathLike[str]
 
 DEEPEST = 32
-"""Largest depth of lists and dictionaries in one another that is read from JSON."""
+"""Largest depth of lists and dictionaries in one another that is read from JSON and TOML."""
 
 _LARGEST_TOML = 2**24  # [bytes]
+_DEEPEST_XML = 64  # elements in one another; urdfdom reads five levels
+T = TypeVar("T")
 _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")
 
 
 def not_a_file(path: Path) -> str:
     """Reason why a path is not the one of a regular file."""
-    if path.is_dir():
+    if os.path.isdir(path):
         return "is a folder, not a file"
-    return "is not a regular file" if path.exists() else "there is no such file"
+    return "is not a regular file" if os.path.exists(path) else "there is no such file"
 
 
 def open_input(
@@ -75,10 +80,51 @@ def read_toml(
         raise error(f"is not valid TOML: {cause}", file=os.fspath(path)) from cause
 
 
+def read_xml(path: AnyPath, what: str, largest: int) -> ET.Element:
+    """Root of an XML file; as `open_input` otherwise.
+
+    Raises:
+        RobotError: it is none, or nested too deeply.
+    """
+    data, file = read_input(path, what, largest=largest, error=RobotError), os.fspath(path)
+    try:
+        root = _parse_xml(data)
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        place = ""
+        if isinstance(error, expat.ExpatError):
+            place = f"line {error.lineno}, column {error.offset + 1}"
+        told = f"is not valid XML: {str(error).partition(':')[0]}"
+        raise RobotError(told, file=file, element=place) from error
+    if root.find("/".join("*" * _DEEPEST_XML)) is not None:
+        raise RobotError(f"nests more than {_DEEPEST_XML} elements; a robot never does", file=file)
+    return root
+
+
+def _parse_xml(data: bytes) -> ET.Element:
+    """Elements and attributes of an XML text, without what stands between them.
+
+    As in URDF's own parser a prefix is a part of a name, bound or not, and blanks may come first.
+
+    Raises:
+        expat.ExpatError: the text is not well-formed; it has the position in `data`.
+        LookupError: an unknown encoding.
+    """
+    text = data.removeprefix(codecs.BOM_UTF8).lstrip()
+    tree, parser = ET.TreeBuilder(), expat.ParserCreate()
+    parser.StartElementHandler = tree.start
+    parser.EndElementHandler = tree.end
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as error:
+        error.lineno += data[: len(data) - len(text)].count(b"\n")
+        raise
+    return tree.close()
+
+
 def from_toml(text: str) -> dict[str, Any]:
     """Tables of a TOML text; ValueError where it is none, or nested too deeply."""
     try:
-        return tomllib.loads(text)
+        return shallow(tomllib.loads(text))
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -102,7 +148,12 @@ def from_json(text: str | bytes) -> Any:
         value = json.loads(text)
     except RecursionError as error:
         raise ValueError(f"it is nested more deeply than {DEEPEST}") from error
-    level = [value]
+    return shallow(value)
+
+
+def shallow(value: T) -> T:
+    """The value; ValueError where its lists and dictionaries are nested too deeply."""
+    level: list[Any] = [value]
     for _ in range(DEEPEST + 1):
         lists = [entry for entry in level if isinstance(entry, dict | list)]
         if not lists:

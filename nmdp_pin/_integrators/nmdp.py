@@ -174,11 +174,7 @@ class Nmdp(Integrator):
         """
         if not (self.candidates.rolling and self.candidates.shaped):
             return None
-        self.candidates.rolling = False
-        try:
-            return self.step(state, command, h)
-        finally:
-            self.candidates.rolling = True
+        return self._stepped(state, command, h, np.inf, rolling=False)
 
     @property
     def order(self) -> int:
@@ -193,9 +189,15 @@ class Nmdp(Integrator):
         A step of second order is repeated in first order where it does not converge, gains
         energy, or has an impact that rebounds or penetrates too deeply.
         """
+        return self._stepped(state, command, h, accuracy, rolling=True)
+
+    def _stepped(
+        self, state: State, command: CommandSource, h: float, accuracy: float, *, rolling: bool
+    ) -> StepResult:
+        """A step in which contacts may move along curved surfaces, or are held."""
         end = self._end
         commands = [command.at(state.t + c * h) for c in self.scheme.c]
-        self.form.write_start(self._start, state, commands, h, state.warm)
+        self.form.write_start(self._start, state, commands, h, state.warm, rolling)
         if self._minimiser is not None:
             self._minimiser.begin(None if state.warm is None else state.warm.gamma)
         kernel.make_step(self._step(accuracy))

@@ -42,12 +42,12 @@ def failed_step(
     *,
     n_contacts: int,
     h: float,
-    residual: float = math.nan,
+    residual: float = math.inf,
     **counts: Any,
 ) -> StepResult:
     """A failed step: the state at its start, no forces, its status and the solver's progress.
 
-    Counts are those of StepResult; unknown values are NaN.
+    Counts are those of StepResult; a residual that is no number is infinite.
     """
     return StepResult(
         state=state,
@@ -57,7 +57,7 @@ def failed_step(
         wrenches=np.zeros((n_contacts, 6)),
         contact_depths=np.zeros(n_contacts),
         step_sizes=(h,),
-        residual=residual,
+        residual=math.inf if math.isnan(residual) else residual,
         objective=0.0,
         kinetic_energy=0.0,
         potential_energy=0.0,

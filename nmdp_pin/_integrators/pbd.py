@@ -116,7 +116,7 @@ class PositionBasedStep(Integrator):
         account, trial = memory.account, memory.trial
         counts: dict[str, Any] = {name: int(account[place]) for name, place in _COUNTS.items()}
         if not status.ok:
-            residual = math.nan if status is Status.SINGULAR else float(account[ERROR])
+            residual = math.inf if status is Status.SINGULAR else float(account[ERROR])
             return failed_step(
                 state, status, n_contacts=self._n_points, h=h, residual=residual, **counts
             )

@@ -3,13 +3,15 @@
 import functools
 import os
 import pickle
+import signal
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from multiprocessing import resource_tracker
 from numbers import Integral
 from typing import Any
 
@@ -67,7 +69,8 @@ def side_by_side(
     )
     results: Any = ()
     try:
-        results = parallel(calls)
+        with _deaf() if streams else nullcontext():  # the others are waited for here
+            results = parallel(calls)
         yield from map(_value, results)
     except _deaths() as error:
         raise WorkerError(
@@ -78,6 +81,17 @@ def side_by_side(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of tasks under way, which are meant to end
                 results.close()
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Context in which processes are started that leave Ctrl-C to this one, which ends them."""
+    resource_tracker.ensure_running()  # unblocks the signal where it is started by the first worker
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _call(content: bytes, parent: int, place: int, task: Any) -> tuple[int, Any, Any]:

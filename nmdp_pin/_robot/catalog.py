@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._robot.settings import RobotSettings, read_settings
-from nmdp_pin._robot.urdf import is_held, read_urdf
+from nmdp_pin._robot.urdf import has_mass, is_held, read_urdf
 from nmdp_pin.errors import RobotError
 
 # A name, or the path of a .urdf, an MJCF file or a robot.toml.
@@ -44,7 +44,6 @@ class RobotFiles:
     srdf: Path | None = None  # None: neither is given
     posture: str = ""  # in the SRDF, the standing one
     base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))  # of the root link
-    lock_idle: bool = False  # joints without inertia are locked rather than refused
 
 
 def bundled_robots() -> list[str]:
@@ -64,14 +63,19 @@ def is_robot(source: RobotSource) -> bool:
     return named or Path(text).name == SETTINGS_FILE or text.endswith(_DESCRIPTIONS)
 
 
-def stands_at_zero(source: RobotSource) -> bool:
+def stands_at_zero(source: RobotSource, base: str | None = None) -> bool:
     """Whether a robot, before it is loaded, is known to stand with its lowest point at z = 0.
 
-    A URDF with a free base is put there by default.
+    A foreign robot with a base that moves is put there. A URDF has one by default, if its root link
+    is not held and has a mass.
     """
     files = find_robot(source)
-    free = not files.settings_file and files.settings.base == "free-flyer"
-    return free and files.urdf.suffix == ".urdf" and not is_held(read_urdf(files.urdf))
+    if files.settings_file or base is not None:
+        return not files.settings_file and base != "fixed"
+    if files.settings.base == "fixed" or files.urdf.suffix != ".urdf":
+        return False
+    root = read_urdf(files.urdf)
+    return has_mass(root) and not is_held(root)
 
 
 def find_robot(
@@ -83,7 +87,7 @@ def find_robot(
     """Find the files of a robot."""
     dirs = tuple(Path(folder) for folder in package_dirs)
     text = os.fspath(source)
-    path = Path(text).expanduser()
+    path = Path(os.path.expanduser(text))
     known = [*bundled_robots(), *example_robots()]
     if isinstance(source, str) and text in known[: len(bundled_robots())]:
         path = _BUNDLED / text / SETTINGS_FILE
@@ -140,5 +144,4 @@ def _from_example(name: str, dirs: tuple[Path, ...]) -> RobotFiles:
         srdf=srdf if entry.srdf_filename else None,
         posture=entry.ref_posture or "",
         base_rotation=np.array(getattr(entry, "freeflyer_ori", np.eye(3)), dtype=float),
-        lock_idle=True,
     )

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -15,6 +16,8 @@ from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic, resolved, simple_joints
 from nmdp_pin._robot.mjcf import describe_mjcf
 from nmdp_pin._robot.model import (
+    FREE_JOINTS,
+    PLANAR_JOINTS,
     Description,
     RobotModel,
     build_model,
@@ -26,12 +29,14 @@ from nmdp_pin._robot.settings import Base
 from nmdp_pin._robot.srdf import Srdf
 from nmdp_pin._robot.surface_points import ContactCount
 from nmdp_pin._robot.urdf import describe_urdf
-from nmdp_pin.errors import RobotError
+from nmdp_pin.errors import RobotError, RobotWarning
 
 Joints = Annotated[
     Literal["driven", "all"] | Sequence[str], phrased('"driven", "all" or a list of names')
 ]
 
+
+_BASE_JOINTS = (*FREE_JOINTS, *PLANAR_JOINTS)
 
 Pose = Mapping[str, float | np.ndarray]
 """Positions of joints by name; see `nmdp_pin._robot.model.standing_configuration`."""
@@ -90,7 +95,7 @@ def load_robot(
             (.xml, .mjcf; extra `mjcf`) or a robot.toml.
         base: "free-flyer", "planar" (x, z, pitch about y) or "fixed"; None: what the robot.toml or
             the table of example-robot-data says, else "fixed" for a URDF whose root link is
-            `world`, else "free-flyer".
+            `world`, or has no mass and joints that would move in its place, else "free-flyer".
         joints: the joints that move, the others being locked at the standing pose: "driven" (those
             of the robot.toml; the default), "all", or a list of names.
         variant: another URDF of the same robot, as its robot.toml names it.
@@ -107,12 +112,15 @@ def load_robot(
         limits: False leaves out the bounds of the joints: `Robot.limits` then holds none.
         visuals: False leaves out what the robot looks like, which saves reading its meshes.
 
+    Warns:
+        RobotWarning: each of `Robot.warnings`, which change the motion.
+
     Raises:
         RobotError: names the file and the element that cannot be used, and what is allowed.
         MissingExtra: a package that the file or an option needs is not installed.
     """
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
-    return assemble(
+    robot = assemble(
         files,
         describe(files, visuals=visuals),
         base=base,
@@ -122,6 +130,9 @@ def load_robot(
         decompose=decompose,
         limits=limits,
     )
+    for sentence in robot.warnings:
+        warnings.warn(f"{robot.name}: {sentence}", RobotWarning, stacklevel=2)
+    return robot
 
 
 def describe(files: RobotFiles, *, visuals: bool) -> Description:
@@ -144,13 +155,12 @@ def assemble(
     limits: bool = True,
 ) -> Robot:
     """Build a robot from its description; the options are those of `load_robot`."""
-    settings, notes = files.settings, list(described.notes)
+    settings, notes, odd = files.settings, list(described.notes), list(described.warnings)
     if decompose:
         collision, parts = decomposed(described.collision)
         described = dataclasses.replace(described, collision=collision)
         notes += parts
-    given = settings.base if "base" in settings.model_fields_set else None
-    base = base or given or described.base or settings.base
+    given = base or (settings.base if "base" in settings.model_fields_set else described.base)
     srdf = Srdf(files.srdf) if files.srdf else None
     pose, root = standing_pose(files, srdf, described)
     standing = standing_configuration(described.model, pose, root)
@@ -158,23 +168,28 @@ def assemble(
     notes = told + notes
     copies = list[Mimic]()
     if limits:
-        copies, told = _copies(described, moving)
+        copies, free = _copies(described, moving)
         pose, outside = within_ranges(pose, described.model, copies)
-        notes += told + outside
+        odd += free
+        notes += outside
     locked = [name for name in described.hinges if name not in moving]
-    body = build_model(described, base, locked, pose, root)
-    model, standing, fixed = body.model, body.standing, base == "fixed"
+    body = build_model(described, given or settings.base, locked, pose, root)
+    fixed = given == "fixed"
+    if given is None and _is_scenery(described, body):
+        body, fixed = build_model(described, "fixed", locked, pose, root), True
+        notes.append("base fixed: its root link has no mass, and nothing would hold it")
+    model, standing = body.model, body.standing
     if srdf:
         srdf.add_rotors(model)
     _add_armature(model, files, moving)
-    _refuse_singular(body, str(described.path))
+    _refuse_singular(described, body)
     missing = described.missing_collisions
     points, why = choose_contact_points(
         files, contacts, body, missing, fixed=fixed, count=contact_points
     )
     notes.append(why)
     if fixed and described.base == "fixed":
-        notes.append('base fixed, as in its description; base = "free-flyer" lets it move')
+        notes.append(described.held)
     if not files.settings_file and not fixed and len(points):
         lowest = points.bottoms(model, standing).min()
         place = pin.SE3(root.rotation, root.translation - [0.0, 0.0, lowest])
@@ -188,8 +203,9 @@ def assemble(
     gaits = settings.build_gaits(files.settings_file)
     still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
     unused = [str(folder) for folder in files.package_dirs if files.urdf.suffix in MJCF]
+    if limits and (empty := JointLimits.empty(model)):
+        odd.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
     for what, names in (
-        ("a range or effort of 0 is taken as none given", JointLimits.empty(model)),
         ("gaits of joints that are locked, left out", still),
         ("package_dirs, of which MJCF files know nothing", unused),
         (
@@ -213,7 +229,7 @@ def assemble(
         kd=kd,
         disabled=_disabled(body, srdf.apart if srdf else described.apart),
         notes=tuple(notes),
-        warnings=described.warnings,
+        warnings=tuple(odd),
         missing_visuals=described.missing_visuals,
         missing_collisions=described.missing_collisions,
     )
@@ -242,7 +258,7 @@ def _moving_joints(
                 element=f"joint '{name}'",
             )
     idle = [name for name in idle_joints(described.model, standing) if name in wanted]
-    if idle and not (files.lock_idle and joints is None):
+    if idle and joints is not None:
         raise RobotError(
             "moves links that have no mass, or none off its axis, so no torque on it makes "
             "sense; give them an <inertial>, make the joint fixed, or leave it out of `joints`"
@@ -258,19 +274,28 @@ def _moving_joints(
 
 
 def _copies(described: Description, moving: Sequence[str]) -> tuple[list[Mimic], list[str]]:
-    """The mimic joints that copy another, and notes on those that move by themselves."""
+    """The mimic joints that copy another, and sentences on those that move by themselves."""
     mimics, loops = resolved(described.mimics)
     both = [m for m in mimics if {m.joint, m.primary} <= {*moving}]
     copies = [m for m in both if {m.joint, m.primary} <= {*simple_joints(described.model)}]
     free = ", ".join(f"{m.joint} of {m.primary}" for m in both if m not in copies)
     notes = {
         f"mimic joints that copy each other move by themselves: {', '.join(loops)}": loops,
-        f"copies that move by themselves, one of the two being continuous: {free}": free,
+        f"copies that move by themselves, since a mimic joint and its primary have one axis each: "
+        f"{free}": free,
     }
     return copies, [note for note, there in notes.items() if there]
 
 
-def _refuse_singular(body: RobotModel, file: str) -> None:
+def _is_scenery(described: Description, body: RobotModel) -> bool:
+    """Whether the root link carries joints without mass, and its base without inertia."""
+    if described.model.nv == 0 or described.model.inertias[0].mass > 0.0:
+        return False
+    return any(name in _BASE_JOINTS for name in idle_joints(body.model, body.standing))
+
+
+def _refuse_singular(described: Description, body: RobotModel) -> None:
+    file = str(described.path)
     if body.model.nv == 0:
         raise RobotError(
             "nothing can move: the base is fixed and no joint is free; choose another base "
@@ -278,13 +303,17 @@ def _refuse_singular(body: RobotModel, file: str) -> None:
             file=file,
         )
     for name in idle_joints(body.model, body.standing):
-        raise RobotError(
+        what = (
             "its mass matrix is singular in the standing pose: the links that move with this "
             "joint have too little inertia of their own, or one that is not physical; correct "
-            "their <inertial> or lock a joint",
-            file=file,
-            element=f"joint '{name}'",
+            "their <inertial> or lock a joint"
         )
+        if name in _BASE_JOINTS and described.model.inertias[0].mass == 0.0:
+            what = (
+                "its root link has no mass, so nothing holds a base that moves: static scenery "
+                'has base = "fixed"; else give the link an <inertial>'
+            )
+        raise RobotError(what, file=file, element=f"joint '{name}'")
 
 
 def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) -> None:

@@ -1,16 +1,20 @@
 """Meshes of a robot: where their files are, which way up they are, and which are far off."""
 
 import os
+import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 import coal
 import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._files.input_file import open_input
+from nmdp_pin._files.limited_process import within_limits
 from nmdp_pin._terrain.shape import LARGEST, box_around
+from nmdp_pin._words import one_line
 from nmdp_pin.errors import RobotError
 
 Missing = tuple[tuple[str, str], ...]
@@ -19,43 +23,64 @@ Missing = tuple[tuple[str, str], ...]
 _SCHEMES = ("package://", "model://")
 _MOST_BYTES = 2**29  # of a mesh
 _Y_UP = "<up_axis>Y_UP</up_axis>"
+# Boxes of the hierarchy over a mesh: those around what is only looked at are made in half the time.
+_BOXES = {pin.COLLISION: coal.BV_OBBRSS, pin.VISUAL: coal.BV_OBB}
 _HEADER = 65_536  # [bytes] of a COLLADA file in which its <asset> is looked for
 _TURN = pin.SE3(pin.rpy.rpyToMatrix(0.5 * np.pi, 0.0, 0.0), np.zeros(3))
 _CLEARLY = 0.6  # of the distance as the files are, below which they are meant to be turned
 _FAR = 0.5  # of the diagonal of a body's geometry
 
 
-def locate_meshes(root: ET.Element, urdf: Path, kind: str, package_dirs: Sequence[Path]) -> Missing:
+def locate_meshes(
+    root: ET.Element, urdf: Path, kind: str, package_dirs: Sequence[Path]
+) -> tuple[Missing, list[str]]:
     """Write the paths of the meshes of a URDF in place; those that were not found are removed.
 
     `package://name/rest` is looked up as `name/rest` in `package_dirs`, then in the folders of
     ROS_PACKAGE_PATH, then in the folders above the URDF, up to the one that holds its package;
-    other names start at the URDF's folder.
+    other names start at the URDF's folder. Visual meshes that must not be read are removed as
+    well, with a sentence each.
+
+    Raises:
+        RobotError: a collision mesh must not be read.
     """
-    missing = []
+    missing, lost, folders = [], [], _folders(urdf.absolute(), package_dirs)
     for link in root.findall("link"):
         for holder in link.findall(kind):
             mesh = holder.find("geometry/mesh")
             if mesh is None:
                 continue
             name = mesh.get("filename", "")
-            found = _find(name, urdf.absolute(), package_dirs)
-            if found is None:
-                link.remove(holder)
+            try:
+                found = _find(name, urdf.absolute(), folders)
+                if found is not None:
+                    open_input(found, "mesh", largest=_MOST_BYTES, error=RobotError).close()
+                    mesh.set("filename", str(found))
+                    continue
                 missing.append((link.get("name", ""), name))
-            else:
-                open_input(found, "mesh", largest=_MOST_BYTES, error=RobotError).close()
-                mesh.set("filename", str(found))
-    return tuple(missing)
+            except RobotError as error:
+                if kind != "visual":
+                    raise
+                lost.append(_left_out(name, error))
+            link.remove(holder)
+    return tuple(missing), lost
 
 
-def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
-    """File of a mesh, None if it is missing."""
+def _left_out(name: str, why: object) -> str:
+    return f"visual mesh '{name}' is left out: {why}"
+
+
+def _folders(urdf: Path, package_dirs: Sequence[Path]) -> list[Path]:
+    """Folders in which packages are looked for."""
     ros = [Path(f) for f in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if f]
     marked = (folder for folder in urdf.parents if (folder / "package.xml").is_file())
     top = next(marked, urdf.parent.parent).parent
     above = [f for f in urdf.parents if f.is_relative_to(top) and f != Path(f.anchor)]
-    folders = [folder.absolute() for folder in (*package_dirs, *ros)] + above
+    return [folder.absolute() for folder in (*package_dirs, *ros)] + above
+
+
+def _find(name: str, urdf: Path, folders: Sequence[Path]) -> Path | None:
+    """File of a mesh, None if it is missing."""
     scheme = next((s for s in _SCHEMES if name.startswith(s)), "")
     if scheme:
         package, _, rest = name.removeprefix(scheme).lstrip("/").partition("/")
@@ -64,7 +89,7 @@ def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
         homes, rest = [urdf.parent], name.removeprefix("file://")
     for home in homes:
         path = Path(os.path.normpath(home / rest))
-        if "\0" in name or not path.is_file():
+        if not os.path.isfile(path):  # also of names that no file can have
             continue
         if not any(path.is_relative_to(folder) for folder in folders):
             raise RobotError(
@@ -74,17 +99,86 @@ def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
                 element=f"mesh '{name}'",
             )
         return path
-    return None
+    plain = unquote(name)  # a blank may be written as %20
+    return _find(plain, urdf, folders) if plain != name else None
 
 
-def refuse_shapeless(geometry: pin.GeometryModel, urdf: Path) -> None:
-    """Refuse meshes without vertices, or with vertices that are no places."""
-    for item in geometry.geometryObjects:
+def read_geometry(
+    model: pin.Model, parts: Sequence[tuple[str, pin.GeometryType]]
+) -> list[pin.GeometryModel]:
+    """Geometry of URDFs, of one kind each; that of an empty text is empty.
+
+    Raises:
+        ValueError: pinocchio cannot read it, or not within limits.
+    """
+    if not any("<mesh" in text for text, _ in parts):
+        return [_geometry(model, *part) for part in parts]
+    with tempfile.TemporaryDirectory(prefix="nmdp-pin-") as folder:
+        files = [str(Path(folder, str(k))) for k in range(len(parts))]
+        within_limits(_save, model, parts, files)
+        read = [pin.GeometryModel() for _ in parts]
+        for geometry, file in zip(read, files, strict=True):
+            geometry.loadFromBinary(file)
+    return read
+
+
+def _save(
+    model: pin.Model, parts: Sequence[tuple[str, pin.GeometryType]], files: Sequence[str]
+) -> None:
+    """Write geometry as pinocchio has it in memory, without meshes to read."""
+    for part, file in zip(parts, files, strict=True):
+        _geometry(model, *part).saveToBinary(file)
+
+
+def _geometry(model: pin.Model, text: str, kind: pin.GeometryType) -> pin.GeometryModel:
+    if not text:
+        return pin.GeometryModel()
+    loader = coal.CachedMeshLoader(_BOXES[kind])
+    return pin.buildGeomFromUrdfString(model, text, kind, mesh_loader=loader)
+
+
+def leave_out_meshes(root: ET.Element) -> list[str]:
+    """Remove each `<visual>` whose mesh coal cannot read, in place, and say why."""
+    lost = []
+    for link in root.iterfind("link"):
+        for holder in link.findall("visual"):
+            mesh = holder.find("geometry/mesh")
+            name = "" if mesh is None else mesh.get("filename", "")
+            try:
+                if mesh is not None:
+                    within_limits(_load, name)
+            except ValueError as error:
+                link.remove(holder)
+                lost.append(_left_out(name, what_coal_says(error)))
+    return lost
+
+
+def _load(name: str) -> None:
+    coal.MeshLoader().load(name, np.ones(3))
+
+
+def what_coal_says(error: Exception) -> str:
+    """The message of an error of coal or pinocchio, in one line, without the place in its code."""
+    return one_line(str(error).partition("message:")[2] or error)
+
+
+def refuse_shapeless(geometry: pin.GeometryModel, kind: str, urdf: Path) -> list[str]:
+    """Remove visual meshes without vertices, or with vertices that are no places, and say so.
+
+    Raises:
+        RobotError: a collision mesh is such a one.
+    """
+    lost = []
+    for item in list(geometry.geometryObjects):
         if isinstance(item.geometry, coal.BVHModelBase):
             vertices = np.array(item.geometry.vertices()).reshape(-1, 3)
             if not (len(vertices) and np.abs(vertices).max() <= LARGEST):
                 what = f"has no vertices, or others than numbers of at most {LARGEST:g} m"
-                raise RobotError(what, file=str(urdf), element=f"mesh '{item.meshPath}'")
+                if kind != "visual":
+                    raise RobotError(what, file=str(urdf), element=f"mesh '{item.meshPath}'")
+                lost.append(_left_out(item.meshPath, what))
+                geometry.removeGeometryObject(item.name)
+    return lost
 
 
 def turn_y_up(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:

@@ -1,9 +1,8 @@
 """Description of a robot from an MJCF file, as MuJoCo compiles it."""
 
-import importlib
-import subprocess
-import sys
+import os
 import tempfile
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,27 +10,15 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._files.input_file import open_input
+from nmdp_pin._files.limited_process import within_limits
 from nmdp_pin._robot.joint_limits import Mimic
-from nmdp_pin._robot.mjcf_model import BALL, MjcfModel
+from nmdp_pin._robot.mjcf_model import BALL, FREE, MjcfModel
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
-from nmdp_pin._robot.model import LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin._robot.model import HELD, LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin._words import one_line
 from nmdp_pin.errors import MissingExtra, RobotError
 
 _LARGEST = 5_000_000  # [bytes] of a file
-_MEMORY = 2 << 30  # [bytes], address space of the compiler: a small file can ask for any amount
-_SECONDS = 60  # of its processor time
-_COMPILED = "model.mjb"
-_CHILD = f"""
-import resource, signal, sys
-import mujoco
-signal.alarm({10 * _SECONDS})  # a pipe that is named as a mesh has no end
-resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
-resource.setrlimit(resource.RLIMIT_CPU, ({_SECONDS}, {_SECONDS}))
-try:
-    mujoco.mj_saveModel(mujoco.MjModel.from_xml_path(sys.argv[1]), "{_COMPILED}", None)
-except Exception as error:
-    sys.stdout.buffer.write(str(error).encode(errors="replace") or b"without a message")
-"""
 # Most of what is read, by the name of its number in MuJoCo's model.
 _MOST = {"nbody": MAX_LINKS + 1, "njnt": MAX_MOVING, "ngeom": 5000, "nflex": 0}
 # What is read of numbers of the file, before what MuJoCo computes from them.
@@ -69,13 +56,14 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
     that carries others that move.
     """
     m = _compiled(path)
+    held = _hold_damped(m)
     _refuse(m, str(path))
     try:
         tree = MjcfModel(m)
         motors = Motors(m, tree.joints)
         tree.set_bounds(motors)
     except ValueError as error:
-        raise RobotError(f"pinocchio cannot read it: {error}", file=str(path)) from error
+        raise RobotError(f"pinocchio cannot read it: {one_line(error)}", file=str(path)) from error
     posture, root = tree.posture(m.key_qpos[0] if m.nkey else m.qpos0)
     mimics, others = _mimics(m, tree.joints, motors.driven)
     scalar = [(tree.joints[j], m.jnt_dofadr[j]) for j in np.flatnonzero(m.jnt_type >= SLIDE)]
@@ -84,6 +72,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         for values in (motors.kp, motors.kd)
     )
     said = [f"joint '{old}' is called '{new}' here" for old, new in tree.renamed.items()]
+    said += held
     here = np.isin(m.geom_bodyid, [body for body in tree.at if body]) & ~tree.flat
     still = np.count_nonzero((m.body_weldid[m.geom_bodyid] == 0) & ~here)
     if still:
@@ -99,6 +88,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         hinges=list(tree.model.names)[1:],
         motors=[tree.joints[j] for j in motors.driven] if m.nactuator else None,
         base="free-flyer" if tree.floats else "fixed",
+        held=_held(m, tree),
         root=root,
         mimics=mimics,
         posture=posture,
@@ -110,23 +100,25 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
 
 
 def _compiled(path: Path) -> Any:
-    """MuJoCo's model (`mujoco.MjModel`), compiled in a process of its own."""
+    """MuJoCo's model (`mujoco.MjModel`), compiled within limits."""
     if find_spec("mujoco") is None:
         raise MissingExtra("mujoco", "mjcf")
     open_input(path, "robot description", largest=_LARGEST, error=RobotError).close()
-    with tempfile.TemporaryDirectory(prefix="nmdp-mjcf-") as folder:  # MuJoCo writes a log there
-        child = subprocess.run(
-            [sys.executable, "-c", _CHILD, str(path.absolute())],
-            cwd=folder,
-            capture_output=True,
-            check=False,
-        )
-        said = " ".join(child.stdout.decode(errors="replace").split())
-        compiled = Path(folder) / _COMPILED
-        if not said and compiled.exists():
-            return importlib.import_module("mujoco").MjModel.from_binary_path(str(compiled))
-    said = said or f"it takes more than {_MEMORY >> 30} GiB of memory or {_SECONDS} s"
-    raise RobotError(f"MuJoCo refuses it: {said}", file=str(path))
+    import mujoco
+
+    with tempfile.TemporaryDirectory(prefix="nmdp-mjcf-") as folder:
+        try:
+            return within_limits(_compile, mujoco, str(path.absolute()), folder)
+        except ValueError as error:
+            raise RobotError(f"MuJoCo refuses it: {error}", file=str(path)) from error
+
+
+def _compile(mujoco: Any, path: str, folder: str) -> Any:
+    os.chdir(folder)  # MuJoCo writes a log there
+    warnings.simplefilter("ignore")  # of attributes that a later MuJoCo will not have
+    spec = mujoco.MjSpec.from_file(path)
+    spec.memory = spec.njmax = spec.nconmax = -1  # of MuJoCo's own simulation
+    return spec.compile()
 
 
 def _refuse(m: Any, file: str) -> None:
@@ -146,6 +138,24 @@ def _refuse(m: Any, file: str) -> None:
             raise RobotError(f"must hold numbers of at most {largest:.3g}", file=file, element=key)
         if key.endswith(("armature", "damping", "frictionloss")) and (numbers < 0.0).any():
             raise RobotError("must be >= 0", file=file, element=key)
+
+
+def _held(m: Any, tree: MjcfModel) -> str:
+    """Why no base is put under what is not the only body that moves."""
+    free = [f"'{n}'" for n, k in zip(tree.joints, m.jnt_type, strict=True) if k == FREE]
+    if not free:
+        return HELD
+    return f"no base put under it: of several bodies that move, some are free: {', '.join(free)}"
+
+
+def _hold_damped(m: Any) -> list[str]:
+    """Lower dampings that are too large, in place, and say so: they hold a joint anyway."""
+    stiff = np.flatnonzero(m.dof_damping > LARGEST_NUMBER)
+    if not len(stiff):
+        return []
+    m.dof_damping[stiff] = LARGEST_NUMBER
+    names = dict.fromkeys(f"'{m.joint(j).name or j}'" for j in m.dof_jntid[stiff].tolist())
+    return [f"damping above {LARGEST_NUMBER:g} is taken as that, of joints {', '.join(names)}"]
 
 
 def _mimics(m: Any, names: list[str], driven: list[int]) -> tuple[tuple[Mimic, ...], list[str]]:

@@ -26,6 +26,7 @@ RESERVED = ("universe", *FREE_JOINTS, *PLANAR_JOINTS)
 _BODY = "body frame "  # a name that no URDF element has, followed by the frame's index
 # A mass matrix with a smaller ratio of eigenvalues is singular in double precision.
 SINGULAR = 1e-14
+HELD = 'base fixed, as in its description; base = "free-flyer" lets it move'
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ class Description:
     hinges: Sequence[str]  # joints that can move, in the order of the file
     motors: Sequence[str] | None = None  # joints that have one; None: all
     base: Base | None = None  # how the root link is held; None: not in the file
+    held: str = HELD  # said where the base is fixed
     root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # of the root link; never written to
     mimics: tuple[Mimic, ...] = ()
     posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)  # 0 where absent

@@ -40,7 +40,8 @@ class Robot:
         disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
             or MJCF file says.
         notes: choices made while loading, one sentence each.
-        warnings: oddities of the description that stop no simulation, one sentence each.
+        warnings: what is odd in the description, or not simulated of it, and changes the motion,
+            one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
         missing_collisions: link and file of each collision mesh that was not found.
 

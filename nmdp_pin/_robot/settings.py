@@ -48,6 +48,8 @@ class ContactPoint(_Table):
     @classmethod
     def _at_right_angles(cls, rows: list[list[float]]) -> list[list[float]]:
         """Refuse what is neither a disc nor an ellipsoid."""
+        if not rows:
+            return rows
         products = np.array(rows).reshape(-1, 3) @ np.array(rows).reshape(-1, 3).T
         lengths = np.diag(products)
         if len(rows) == 1 or (lengths <= 0.0).any():

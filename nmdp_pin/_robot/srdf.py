@@ -1,14 +1,18 @@
 """SRDF files: postures, rotors, joints without a motor, pairs of bodies that never touch."""
 
-import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._files.input_file import read_xml
 from nmdp_pin._robot.joint_limits import named_joints
 from nmdp_pin._robot.model import append_model
+from nmdp_pin._words import one_line
+from nmdp_pin.errors import RobotError
 
+_LARGEST = 5_000_000  # [bytes]; the largest of example-robot-data has 0.05 MB
 _ROOT = "root_joint"  # the name that SRDF files have for a floating base
 
 
@@ -20,7 +24,7 @@ class Srdf:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._root = str(path), ET.parse(path).getroot()
+        self._path, self._root = str(path), read_xml(path, "SRDF", largest=_LARGEST)
 
     def strangers(self, posture: str, model: pin.Model) -> list[str]:
         """Names of the joints that it speaks of and the model has not."""
@@ -47,7 +51,7 @@ class Srdf:
             joint = holder.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), _ROOT)
             carrier = holder.addJointFrame(joint)
             posed, _ = append_model(holder, posed, (), carrier, pin.SE3.Identity())
-        pin.loadReferenceConfigurations(posed, self._path, False)
+        self._read(pin.loadReferenceConfigurations, posed)
         if name not in posed.referenceConfigurations:
             return {}, None
         q = pin.normalize(posed, posed.referenceConfigurations[name])
@@ -61,7 +65,16 @@ class Srdf:
     def add_rotors(self, model: pin.Model) -> None:
         """Add the inertias of rotors times their gear ratios squared, in place."""
         if self._root.find("rotor_params") is not None:
-            pin.loadRotorParameters(model, self._path, False)
+            self._read(pin.loadRotorParameters, model)
+
+    def _read(self, function: Callable[..., None], model: pin.Model) -> None:
+        """Let pinocchio read the file into a model."""
+        try:
+            function(model, self._path, False)
+        except (ValueError, RuntimeError) as error:
+            raise RobotError(
+                f"pinocchio cannot read it: {one_line(error)}", file=self._path
+            ) from error
 
     @property
     def apart(self) -> frozenset[frozenset[str]]:

@@ -33,13 +33,15 @@ NUMBERS: dict[str, dict[str, int]] = {
     "color": {"rgba": 4},
 }
 _SIZED = ("box", "sphere", "cylinder", "capsule")
-_THINNEST = 1e-12  # [m]
+SOLIDS = (*_SIZED, "mesh")
+THINNEST = 1e-12
+"""Least size of a solid, and the radius of a sphere that is a point [m]."""
 # Elements that need all of these attributes.
 _WHOLE = ("mass", "inertia", *_SIZED)
 EXTENSION = "collision_checking"  # names shapes otherwise
 # What a link may have several of.
 _SEVERAL = ("visual", "collision", EXTENSION)
-_NOT_NEGATIVE = ("effort", "velocity", "damping", "friction", "value")
+_NOT_NEGATIVE = ("effort", "damping", "friction", "value")
 # Relative slack of the triangle inequality: URDFs are written with five or six digits.
 _SLACK = 1e-4
 # Absolute slack [kg m2]: what is left of a tensor of zeros after arithmetic.
@@ -73,13 +75,34 @@ def _label(element: ET.Element) -> str:
     return f"{element.tag} '{element.get('name', '')}'"
 
 
-def _values(element: ET.Element | None, key: str) -> list[float]:
+def numbers(element: ET.Element | None, key: str) -> list[float]:
     """The numbers of an attribute; one NaN for what is none."""
     text = "" if element is None else element.get(key, "")
     try:
         return [float(word) for word in text.replace("_", "x").split()]
     except ValueError:
         return [math.nan]
+
+
+def leave_out_looks(root: ET.Element) -> list[str]:
+    """Remove every `<visual>` and `<material>` that cannot be read, in place, and say why."""
+    said = []
+    for link in root.iterfind("link"):
+        for visual in link.findall("visual"):
+            problem = next(iter((*_shape(link, visual), *_of_numbers(link, visual))), None)
+            if problem is not None:
+                link.remove(visual)
+                said.append(f"what {problem.element} looks like is left out: {problem.message}")
+    known = set[str]()
+    for material in root.findall("material"):
+        name = material.get("name", "")
+        problem = next(_of_numbers(material, material), None)
+        if problem is not None or not name or name in known:
+            root.remove(material)
+            why = problem.message if problem else "its name is given twice, or not at all"
+            said.append(f"{_label(material)} is left out: {why}")
+        known.add(name)
+    return said
 
 
 def _names(root: ET.Element) -> Iterator[Problem]:
@@ -110,23 +133,33 @@ def _repeated(root: ET.Element) -> Iterator[Problem]:
 def _numbers(root: ET.Element) -> Iterator[Problem]:
     """Attributes that must be finite numbers and are not, sizes that are not positive."""
     for owner in root:
-        elements = [owner, *(e for part in owner if part.tag != EXTENSION for e in part.iter())]
-        for element in elements:
-            for key, count in NUMBERS.get(element.tag, {}).items():
-                if element.get(key) is None and element.tag not in _WHOLE:
-                    continue
-                values = _values(element, key)
-                what = f'<{element.tag} {key}="{element.get(key, "")}">'
-                if len(values) != count or not all(map(math.isfinite, values)):
-                    plural = "s" if count > 1 else ""
-                    yield Problem(_label(owner), f"{what} must hold {count} finite number{plural}")
-                elif element.tag != "limit" and max(map(abs, values)) > LARGEST_NUMBER:
-                    limit = f"must hold numbers of at most {LARGEST_NUMBER:g}"
-                    yield Problem(_label(owner), f"{what} {limit}")
-                elif element.tag in _SIZED and min(values) < _THINNEST:
-                    yield Problem(_label(owner), f"{what} must be at least {_THINNEST:g}")
-                elif key in _NOT_NEGATIVE and values[0] < 0.0:
-                    yield Problem(_label(owner), f"{what} must not be negative")
+        for part in owner:
+            yield from _of_numbers(owner, part) if part.tag != EXTENSION else ()
+
+
+def _of_numbers(owner: ET.Element, part: ET.Element) -> Iterator[Problem]:
+    """The same of a part of an owner, and of what is in it."""
+    for element in part.iter():
+        for key, count in NUMBERS.get(element.tag, {}).items():
+            if element.get(key) is None and element.tag not in _WHOLE:
+                continue
+            values = numbers(element, key)
+            what = f'<{element.tag} {key}="{element.get(key, "")}">'
+            single = key == "scale" and len(values) == 1
+            point = element.tag == "sphere" and part.tag == "collision" and values == [0.0]
+            if not (len(values) == count or single) or not all(map(math.isfinite, values)):
+                plural = "s" if count > 1 else ""
+                yield Problem(_label(owner), f"{what} must hold {count} finite number{plural}")
+            elif element.tag != "limit" and max(map(abs, values)) > LARGEST_NUMBER:
+                limit = f"must hold numbers of at most {LARGEST_NUMBER:g}"
+                yield Problem(_label(owner), f"{what} {limit}")
+            elif element.tag in _SIZED and min(values) < THINNEST and not point:
+                yield Problem(_label(owner), f"{what} must be at least {THINNEST:g}")
+            elif key in _NOT_NEGATIVE and values[0] < 0.0:
+                yield Problem(_label(owner), f"{what} must not be negative")
+            elif key == "velocity" and values[0] < 0.0:
+                told = "is negative and left out; limits of velocities bound nothing here"
+                yield Problem(_label(owner), f"{what} {told}", fatal=False)
 
 
 def _joint(joint: ET.Element, moving: set[str]) -> Iterator[Problem]:
@@ -136,21 +169,19 @@ def _joint(joint: ET.Element, moving: set[str]) -> Iterator[Problem]:
     for side in ("parent", "child"):
         if joint.find(f"{side}[@link]") is None:
             yield Problem(name, f'has no <{side} link="..."/>')
-    axis = _values(joint.find("axis"), "xyz")
+    axis = numbers(joint.find("axis"), "xyz")
     if kind not in ("fixed", "floating") and axis and not any(axis):
         yield Problem(name, "its axis is 0 0 0; give a direction")
     limit, mimic = joint.find("limit"), joint.find("mimic")
     if kind in LIMITED and joint.find("limit[@effort][@velocity]") is None:
         what = 'a limit is missing; give <limit lower upper effort="..." velocity="..."/>'
         yield Problem(name, what)
-    lower, upper = (sum(_values(limit, key)) for key in ("lower", "upper"))
-    if lower > upper and (kind in LIMITED or joint.find("limit[@lower][@upper]") is not None):
-        yield Problem(name, f"its lower limit {lower:g} is above the upper one, {upper:g}")
-    if kind == "planar" and any((axis or [1.0, 0.0, 0.0])[:2]):
-        what = "moves along x and y of its frame, whatever its axis; turn the frame by <origin rpy>"
+    lower, upper = (sum(numbers(limit, key)) for key in ("lower", "upper"))
+    if kind in LIMITED and lower > upper:
+        what = f"its lower limit {lower:g} is above the upper one, {upper:g}: it has no range here"
         yield Problem(name, what, fatal=False)
-    given = {key: any(_values(joint.find("dynamics"), key)) for key in ("damping", "friction")}
-    given |= {key: any(_values(limit, key)) for key in ("lower", "upper", "effort")}
+    given = {key: any(numbers(joint.find("dynamics"), key)) for key in ("damping", "friction")}
+    given |= {key: any(numbers(limit, key)) for key in ("lower", "upper", "effort")}
     unbound = {"planar": [*given], "floating": [*given], "continuous": ["lower", "upper"]}
     left = [key for key in unbound.get(kind, ()) if given[key]]
     if left:
@@ -164,15 +195,22 @@ def _joint(joint: ET.Element, moving: set[str]) -> Iterator[Problem]:
 
 def _link(link: ET.Element) -> Iterator[Problem]:
     """Elements that urdfdom gives up on, and the link with them."""
-    for kind in ("visual", "collision"):
-        for holder in link.findall(kind):
-            shapes = [shape.tag for shape in holder.findall("geometry/*")]
-            if len(shapes) != 1 or shapes[0] not in (*_SIZED, "mesh"):
-                known = ", ".join((*_SIZED, "mesh"))
-                yield Problem(_label(link), f"a <{kind}> must hold one shape of {known}")
-    for key in ("mass", "inertia"):
-        if link.find("inertial") is not None and link.find(f"inertial/{key}") is None:
-            yield Problem(_label(link), f"its <inertial> has no <{key}>")
+    for holder in link.findall("collision"):
+        yield from _shape(link, holder)
+    if (inertial := link.find("inertial")) is not None:
+        if inertial.find("mass") is None:
+            yield Problem(_label(link), "its <inertial> has no <mass>")
+        if inertial.find("inertia") is None:
+            what = "its <inertial> has no <inertia>, which is taken as 0: a point mass"
+            yield Problem(_label(link), what, fatal=False)
+
+
+def _shape(link: ET.Element, holder: ET.Element) -> Iterator[Problem]:
+    """A `<visual>` or `<collision>` that holds none or several shapes."""
+    shapes = [shape.tag for shape in holder.findall("geometry/*")]
+    if len(shapes) != 1 or shapes[0] not in SOLIDS:
+        known = ", ".join(SOLIDS)
+        yield Problem(_label(link), f"a <{holder.tag}> must hold one shape of {known}")
 
 
 def _tree(links: list[ET.Element], joints: list[ET.Element]) -> Iterator[Problem]:
@@ -204,11 +242,11 @@ def _inertia(link: ET.Element) -> Iterator[Problem]:
     tensor = link.find("inertial/inertia")
     if tensor is None:
         return
-    xx, xy, xz, yy, yz, zz = (_values(tensor, key)[0] for key in _INERTIA)
+    xx, xy, xz, yy, yz, zz = (numbers(tensor, key)[0] for key in _INERTIA)
     low, middle, high = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     slack = _SLACK * max(abs(high), abs(low)) + _ZERO
     moments = f"principal moments {low:.3g} {middle:.3g} {high:.3g} kg m2"
-    if high > 0.0 and _values(link.find("inertial/mass"), "value") == [0.0]:
+    if high > 0.0 and numbers(link.find("inertial/mass"), "value") == [0.0]:
         yield Problem(_label(link), f"has inertia and no mass ({moments})", fatal=False)
     if low < -slack or high > low + middle + slack:
         what = "is not positive" if low < -slack else "breaks the triangle inequality"

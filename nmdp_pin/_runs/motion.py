@@ -7,6 +7,7 @@ import pinocchio as pin
 
 from nmdp_pin._control import Controller
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.model import base_velocities
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._state.state import State
@@ -15,14 +16,15 @@ from nmdp_pin.errors import NmdpError, RecordingError
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """A driven joint with one degree of freedom, in n rows of a recording."""
+    """A joint with one degree of freedom that is none of a base, in n rows of a recording."""
 
     name: str
     unit: str  # "rad" or "m"
     q: np.ndarray  # angle or displacement, (n,)
-    target: np.ndarray  # of the controller, NaN without one, (n,)
+    target: np.ndarray  # of the controller, NaN without one or without a motor, (n,)
     torque: np.ndarray  # of the command [N m or N], (n,)
     limit: float  # of the effort, infinite if unknown [N m or N]
+    driven: bool = True  # by a motor
 
     @property
     def travel(self) -> float:
@@ -76,10 +78,11 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
         )
     targets = _targets(recording, controller)
     driven = set(map(int, robot.driven))
+    bases = {*base_velocities(model, robot.driven).tolist()}
     joints = [
-        _joint(recording, model, j, targets)
+        _joint(recording, model, j, targets, driven=model.idx_vs[j] in driven)
         for j in range(1, model.njoints)
-        if model.nvs[j] == 1 and model.idx_vs[j] in driven
+        if model.nvs[j] == 1 and model.idx_vs[j] not in bases
     ]
     return Motion(tuple(joints), _objects(recording, model))
 
@@ -109,7 +112,11 @@ def _targets(recording: Recording, controller: Controller | None) -> np.ndarray:
     return targets
 
 
-def _joint(recording: Recording, model: pin.Model, j: int, targets: np.ndarray) -> JointMotion:
+def _joint(
+    recording: Recording, model: pin.Model, j: int, targets: np.ndarray, *, driven: bool
+) -> JointMotion:
+    """Motion of a joint; a command's targets of joints without a motor are none."""
+    targets = targets if driven else np.full_like(targets, np.nan)
     iq, iv = model.idx_qs[j], model.idx_vs[j]
     limit = float(model.upperEffortLimit[iv])
     return JointMotion(
@@ -119,6 +126,7 @@ def _joint(recording: Recording, model: pin.Model, j: int, targets: np.ndarray) 
         target=_coordinate(targets, iq, model.nqs[j]),
         torque=recording.tau[:, iv],
         limit=limit if 0.0 < limit < 1e12 else np.inf,
+        driven=driven,
     )
 
 

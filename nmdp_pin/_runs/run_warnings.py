@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._contact.wrench_space import ContactState
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
@@ -20,7 +23,7 @@ from nmdp_pin._scenario.scenario import Setup
 
 # Sentences of a kind that are said; of the others only how many there are.
 _SAID = 5
-_DEEP = 0.1  # [m] beyond which contacts did not come in by standing or landing
+_DEEP = 0.005  # [m] of contacts at the start that are told
 _WORDS = {
     "position": "the ranges of its joints",
     "effort": "the effort limits of its joints",
@@ -34,7 +37,7 @@ def start_warnings(setup: Setup) -> list[str]:
     robot, q = setup.robot, setup.state.q[None]
     depth = _contact_depth(setup)
     return [
-        *_deep(depth),
+        *_deep(depth, setup),
         *_some(robot.warnings),
         *_left_out(robot, setup.simulator.method),
         *_some(joints_beyond_range(robot, q)),
@@ -71,14 +74,39 @@ def _contact_depth(setup: Setup) -> float:
     return float((points.radii - distance).max(initial=0.0))
 
 
-def _deep(depth: float) -> list[str]:
-    """Contacts so deep at the start that a step may have no solution within its budget."""
-    if depth <= _DEEP:
+def _deep(depth: float, setup: Setup) -> list[str]:
+    """Contacts that are deep at the start, and lift the robot faster than it would fall."""
+    weight = setup.robot.mass * float(np.linalg.norm(setup.robot.model.gravity.linear))
+    if depth <= _DEEP or _push(setup) <= 2.0 * weight:
         return []
     return [
         f"contacts are {1e3 * depth:.0f} mm deep in the ground at the start: raise the robot by as "
         "much, or lower the terrain"
     ]
+
+
+def _push(setup: Setup) -> float:
+    """Largest normal forces of the contacts at the start in sum, infinite if unknown [N]."""
+    law, points, model = setup.simulator.contact, setup.robot.contact_points, setup.robot.model
+    if not isinstance(law, WrenchSpace):
+        return np.inf
+    data, n = model.createData(), points.n_terrain
+    pin.forwardKinematics(model, data, setup.state.q)
+    places = in_world(data, points.joints[:n], points.positions[:n])
+    ground = setup.terrain.query(places)
+    contacts = ContactState(
+        position=places,
+        rotation=np.array([data.oMi[int(joint)].rotation for joint in points.joints[:n]]),
+        depth=points.radii[:n] - ground.distance,
+        normal=ground.normal,
+        curvature=ground.curvature,
+        friction=ground.friction,
+        radius=points.radii[:n],
+        surface=ground.shape,
+        contact=np.arange(n),
+    ).take(points.radii[:n] > ground.distance)
+    forces = law.vertices(contacts)[:, :3]
+    return float(np.einsum("nc,ncm->nm", contacts.normal, forces).max(axis=1, initial=0.0).sum())
 
 
 def _left_out(robot: Robot, method: str) -> list[str]:

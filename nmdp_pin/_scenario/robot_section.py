@@ -64,6 +64,11 @@ class RobotKeys(OptionsSection):
         default_factory=lambda: InitialSection.model_validate({}), description="table"
     )
 
+    @property
+    def source(self) -> str | Path:
+        """Name or path of the robot."""
+        return self.name if self.name is not None else Path(self.urdf or "")
+
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         """A robot comes from a name or from a file."""

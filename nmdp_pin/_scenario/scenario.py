@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from nmdp_pin._control.controller import Controller
@@ -16,7 +17,7 @@ from nmdp_pin._control.stable_pd import Passive
 from nmdp_pin._files.input_file import read_toml
 from nmdp_pin._integrators.presets import PRESETS
 from nmdp_pin._options import seconds
-from nmdp_pin._robot import Robot, load_robot, surface_names
+from nmdp_pin._robot import Robot, is_robot, load_robot, stands_at_zero, surface_names
 from nmdp_pin._robot.overlaps import OverlapCheck
 from nmdp_pin._scenario.contact_sections import (
     AnyContact,
@@ -38,15 +39,24 @@ from nmdp_pin._scenario.sections import (
     drop_foreign_options,
     fit_contact,
 )
-from nmdp_pin._scenario.toml_source import apply_override, find_scenario, make_way, robot_table
+from nmdp_pin._scenario.toml_source import (
+    apply_override,
+    find_scenario,
+    ground_below,
+    make_way,
+    robot_table,
+)
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
+from nmdp_pin._words import shortened
 from nmdp_pin.errors import ContactError, ControlError, IntegratorError, ScenarioError, TerrainError
 
 FRICTION = "contact.friction"
 """Stands for the friction of every shape of the terrain, where scenario files have it."""
 MOST_OBJECTS = 100  # time and memory grow with the square
+_SHOWN = 10  # mistakes in one message
+_SHORT = 350  # [characters] of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +127,7 @@ class Scenario(Section):
 
         Args:
             source: bundled name or path of a TOML file; or name or file of a robot, which then
-                holds its pose on flat ground.
+                holds its pose on flat ground, below it as it is with all overrides.
             overrides: overrides such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4";
                 "contact.friction" is the friction of all shapes. An override of integrator.name
                 drops options that the new method lacks, and replaces a [contact] of the wrong
@@ -128,6 +138,7 @@ class Scenario(Section):
             ScenarioError: the name is unknown, or the file is unreadable or has mistakes.
         """
         table, path = _read(source)
+        ground = table["terrain"]["shapes"][0] if is_robot(source) else None
         overrides = [_of_terrain(table, override) for override in overrides]
         method = [text for text in overrides if text.partition("=")[0].strip() == "integrator.name"]
         for override in method:
@@ -138,6 +149,12 @@ class Scenario(Section):
             make_way(table, override, file=str(path))
         for override in overrides:
             apply_override(table, override, file=str(path))
+        scenario = cls.from_dict(table, file=str(path), folder=path.parent)
+        if ground is None or "height" in ground or ground["kind"] != "plane":
+            return scenario
+        if all(shape is not ground for shape in table["terrain"]["shapes"]):
+            return scenario  # the ground is another one
+        ground["height"] = ground_below(scenario._lowest_point())
         return cls.from_dict(table, file=str(path), folder=path.parent)
 
     @classmethod
@@ -174,10 +191,24 @@ class Scenario(Section):
         Raises:
             RobotError: the description cannot be used.
         """
-        section = self.robot
-        source: str | Path = section.name if section.name is not None else Path(section.urdf or "")
-        robot = load_robot(source, visuals=visuals, **section.options())
-        return with_objects(robot, section, self.objects)
+        return with_objects(self._bare_robot(visuals=visuals), self.robot, self.objects)
+
+    def _bare_robot(self, *, visuals: bool) -> Robot:
+        """The robot without objects."""
+        return load_robot(self.robot.source, visuals=visuals, **self.robot.options())
+
+    def _lowest_point(self) -> float:
+        """Height of the lowest contact point where the robot stands, or starts on a fixed base [m].
+
+        A robot that moves may begin above its ground.
+        """
+        if stands_at_zero(self.robot.source, self.robot.options().get("base")):
+            return 0.0
+        robot = self._bare_robot(visuals=False)
+        if robot.floating:
+            return robot.lowest_point
+        q = initial_state(robot, self.robot.initial, file=self._file).q
+        return float(robot.contact_points.bottoms(robot.model, q).min(initial=np.inf))
 
     def build_terrain(self) -> Terrain:
         """Build the terrain.
@@ -252,11 +283,13 @@ def _of_terrain(table: dict[str, Any], override: str) -> str:
 
 
 def _scenario_error(error: ValidationError, file: str) -> ScenarioError:
-    """Error with all mistakes of a file; the first gives its key."""
+    """Error with the mistakes of a file; the first gives its key."""
     lines = [(".".join(map(str, line["loc"])), line["msg"]) for line in error.errors()]
     if len(lines) == 1:
         return ScenarioError(lines[0][1], file=file, key=lines[0][0])
-    listed = "".join(f"\n  {key}: {sentence}" for key, sentence in lines)
-    result = ScenarioError(f"{len(lines)} mistakes:{listed}", file=file)
+    listed = [shortened(f"{key}: {sentence}", _SHORT) for key, sentence in lines[:_SHOWN]]
+    listed += [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    told = "".join(f"\n  {line}" for line in listed)
+    result = ScenarioError(f"{len(lines)} mistakes:{told}", file=file)
     result.key = lines[0][0]
     return result

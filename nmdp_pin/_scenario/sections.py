@@ -186,8 +186,9 @@ AnyIntegrator = Annotated[
 
 def drop_foreign_options(table: dict[str, Any]) -> None:
     """Remove the keys of an [integrator] table that its method lacks, in place."""
-    if table.get("name") in INTEGRATORS:
-        for key in set(table) - set(integrator_section(table["name"]).model_fields):
+    name = table.get("name")
+    if isinstance(name, str) and name in INTEGRATORS:
+        for key in set(table) - set(integrator_section(name).model_fields):
             del table[key]
 
 

@@ -6,9 +6,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nmdp_pin._files.input_file import not_a_file, toml_value
+from nmdp_pin._files.input_file import DEEPEST, not_a_file, toml_value
 from nmdp_pin._options import unknown
-from nmdp_pin._robot import is_robot, load_robot, stands_at_zero
+from nmdp_pin._robot import is_robot
 from nmdp_pin.errors import ScenarioError
 
 # Of a robot alone.
@@ -33,7 +33,7 @@ def find_scenario(source: str | os.PathLike[str]) -> Path:
     if text in bundled:
         return bundled[text]
     path = Path(text)
-    if path.is_file():
+    if os.path.isfile(path):
         return path
     if path.suffix == ".toml" or len(path.parts) > 1:
         raise ScenarioError(not_a_file(path), file=text)
@@ -77,6 +77,8 @@ def _parts(override: str) -> tuple[list[str], str]:
         raise ScenarioError(
             f"the override '{override}' must look like key.path=value, such as integrator.dt=0.01"
         )
+    if len(keys) > DEEPEST:
+        raise ScenarioError(f"the key of an override may have at most {DEEPEST} parts", key=keys[0])
     return keys, text.strip()
 
 
@@ -126,19 +128,27 @@ def _summary(path: Path) -> str:
 
 
 def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Table of a scenario that has only a robot; None for other sources."""
+    """Table of a scenario that has only a robot; None for other sources.
+
+    The height of its ground is left to `ground_below`.
+    """
     if not is_robot(source):
         return None
     text = os.fspath(source)
     named = Path(text).name == text and not Path(text).suffix
-    # An arm that hangs from its fixed base gets its ground below it.
-    lowest = 0.0 if stands_at_zero(source) else load_robot(source, visuals=False).lowest_point
-    ground = lowest - CLEARANCE if lowest < -CLEARANCE else 0.0
     return {
         "duration": DURATION,
-        "robot": {"name": text} if named else {"urdf": str(Path(text).expanduser().absolute())},
-        "terrain": {"shapes": [{"kind": "plane", "height": ground}]},
+        "robot": {"name": text} if named else {"urdf": os.path.abspath(os.path.expanduser(text))},
+        "terrain": {"shapes": [{"kind": "plane"}]},
         "contact": {"static_depth": STATIC_DEPTH},
         "integrator": {"dt": STEP},
         "controller": {"kind": "hold"},
     }
+
+
+def ground_below(lowest: float) -> float:
+    """Height of the ground of a robot alone whose lowest contact point starts at `lowest` [m].
+
+    An arm that hangs from its fixed base gets its ground below it.
+    """
+    return lowest - CLEARANCE if lowest < -STATIC_DEPTH else 0.0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin._contact import ContactLaw, WrenchSpace
+from nmdp_pin._contact import ContactLaw, FrictionCone, WrenchSpace
 from nmdp_pin._contact.wrench_space import check_shapes
 from nmdp_pin._control.controller import Command, CommandSource, Controller, Timed
 from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
@@ -116,7 +116,7 @@ class Simulator:
                 f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
             )
         self.control.check(method)
-        if isinstance(law, WrenchSpace):
+        if isinstance(law, WrenchSpace) and type(law) is not FrictionCone:
             check_shapes(law, self.robot)
         try:
             return method(self.system, **self.options)

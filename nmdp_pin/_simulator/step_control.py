@@ -25,6 +25,7 @@ _DEEP = " Where many contacts are deep in the ground, raise the robot."
 _SAFETY = 0.9  # on the length that would just meet the tolerance
 _GROWTH, _SHRINK = 3.0, 0.2  # at most, from one sub-step to the next
 _INTEGRAL, _PROPORTIONAL = 0.7, 0.4  # exponents of PI control, over the order (Gustafsson 1991)
+_SUB_STEP = 5  # what a sub-step costs beside its work [evaluations]
 _ROUNDING = 1e-9  # relative: a sub-step that ends this close to the end is the last one
 _LEAST_ERROR = 1e-6  # of the tolerance; less says nothing
 # What an error of a sub-step becomes at the end of a run: in second order those of the velocities,
@@ -178,7 +179,7 @@ class ErrorControl(StepControl):
         rtol: tolerance relative to the speed [-].
         atol: absolute tolerance [rad/s, m/s]; None: rtol * 1 rad/s.
         min_step: smallest length of a sub-step [s], at which any error is accepted and reported.
-        max_work: largest work of all sub-steps, as `StepResult.work`.
+        max_work: largest work of all sub-steps, as `StepResult.work`, and five more for each.
 
     Raises:
         IntegratorError: an option is out of range.
@@ -223,7 +224,7 @@ class ErrorControl(StepControl):
             s = remaining / max(math.ceil(remaining / max(s, self.min_step) - _ROUNDING), 1)
             part = integrator.step(at, command, s, accuracy=self.absolute / grown)
             tried.append(part)
-            spent += part.work
+            spent += part.work + _SUB_STEP
             shortest = 0.5 * s < self.min_step
             rate = grown * self._rate(at, part, s) if part.status.ok else math.inf
             if part.status.ok and (rate <= 1.0 or shortest):
@@ -232,14 +233,17 @@ class ErrorControl(StepControl):
                 at, remaining = part.state, remaining - s
                 s *= self._factor(rate, last, integrator.order)
                 last = max(rate, _LEAST_ERROR)
-            elif shortest or spent > self.max_work:
-                if part.status.ok:
-                    tried[-1] = replace(part, status=Status.BUDGET_SPENT)
-                return replace(merged(tried, made, state), error=error / h)
+            elif shortest:
+                break
             elif part.status.ok:
                 s *= min(self._factor(rate, rate, integrator.order), 0.9)
             else:
                 s *= 0.5
+            if remaining > 0.0 and spent > self.max_work:
+                tried[-1] = replace(part, status=Status.BUDGET_SPENT)
+                break
+        if remaining > 0.0:
+            return replace(merged(tried, made, state), error=error / h)
         end = replace(at, t=state.t + h, h_next=s)
         return replace(merged(tried, made, state), state=end, error=error / h)
 

@@ -1,14 +1,16 @@
 """Solids given by closed triangle meshes."""
 
 import io
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import coal
 import numpy as np
 
 from nmdp_pin._files.input_file import not_a_file, read_input
+from nmdp_pin._files.limited_process import within_limits
 from nmdp_pin._options import FilePath, Positive, phrased
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
 from nmdp_pin._terrain.shape import LARGEST, Lengths, Solid, Table, checked_table
@@ -86,13 +88,12 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
         raise TerrainError(f"Mesh {path}: not one of the formats {', '.join(_SUFFIXES)}")
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise TerrainError(f"Mesh {path}: {not_a_file(path)} (looked in {path.parent.absolute()})")
     content = read_input(path, "mesh", largest=_LARGEST_FILE, error=TerrainError)
     try:
-        mesh = trimesh.load_mesh(io.BytesIO(content), file_type=suffix[1:], process=False)
-        vertices, faces = np.array(mesh.vertices), np.array(mesh.faces)
-    except Exception as error:  # damaged files raise errors of many types
+        vertices, faces = within_limits(_triangles, trimesh, content, suffix[1:])
+    except ValueError as error:
         raise TerrainError(
             f"Mesh {path}: cannot be read as {suffix[1:].upper()}: {error}; export it again"
         ) from None
@@ -103,6 +104,11 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
             f"Mesh {path}: has coordinates that are not finite numbers, or beyond {LARGEST:g}"
         )
     return vertices, faces
+
+
+def _triangles(trimesh: Any, content: bytes, suffix: str) -> tuple[np.ndarray, np.ndarray]:
+    mesh = trimesh.load_mesh(io.BytesIO(content), file_type=suffix, process=False)
+    return np.array(mesh.vertices), np.array(mesh.faces)
 
 
 def _welded(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

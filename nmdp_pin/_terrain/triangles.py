@@ -32,7 +32,7 @@ def joined(parts: Sequence[Triangles]) -> Triangles:
     firsts = [part.first[:-1] + 3 * f[i] for i, part in each]
     return Triangles(
         vertices=rows((3,), float, [part.vertices for part in parts]),
-        cones=rows((3,), float, [part.cones for part in parts]),
+        pseudonormals=rows((3,), float, [part.pseudonormals for part in parts]),
         corners=rows((3,), np.int32, [part.corners + v[i] for i, part in each]),
         normals=rows((3,), float, [part.normals for part in parts]),
         across=rows((3,), np.int32, [part.across + f[i] for i, part in each]),
@@ -62,7 +62,7 @@ def _one(vertices: np.ndarray, faces: np.ndarray) -> Triangles:
         vertices=np.ascontiguousarray(vertices),
         corners=np.ascontiguousarray(faces, np.int32),
         normals=normals,
-        cones=_cones(vertices, faces, normals),
+        pseudonormals=_pseudonormals(vertices, faces, normals),
         across=across.astype(np.int32),
         first=first.astype(np.int32),
         fans=(around // 3).astype(np.int32),
@@ -93,15 +93,15 @@ def _ridges(
     return np.column_stack([ends[t, k], t, beyond]).astype(np.int32), ridge_of
 
 
-def _cones(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> np.ndarray:
+def _pseudonormals(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> np.ndarray:
     """Sums of the normals around the vertices, weighted by the angles there, shape (v, 3)."""
     edges = np.roll(vertices[faces], -1, axis=1) - vertices[faces]
     before = -np.roll(edges, 1, axis=1)
     sine = np.linalg.norm(np.cross(edges, before), axis=2)
     angle = np.arctan2(sine, np.vecdot(edges, before))
-    cones = np.zeros_like(vertices)
-    np.add.at(cones, faces, angle[:, :, None] * normals[:, None, :])
-    return cones
+    pseudonormals = np.zeros_like(vertices)
+    np.add.at(pseudonormals, faces, angle[:, :, None] * normals[:, None, :])
+    return pseudonormals
 
 
 def _tree(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

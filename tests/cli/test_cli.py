@@ -296,6 +296,24 @@ def test_interrupted_run_keeps_what_it_computed(tmp_path, number):
     assert np.all(recording.status == 0)
 
 
+@pytest.mark.parametrize("finished", [False, True])
+def test_an_interrupted_sweep_names_what_there_is(tmp_path, monkeypatch, capsys, finished):
+    """The runs that it kept; none where none was finished."""
+
+    def interrupted(self, out, **options):
+        if finished:
+            out.with_name(f"{out.name}.runs").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nmdp_pin._sweep.Sweep.run", interrupted)
+    words = ["sweep", "sliding-box", "--grid", "integrator.dt=0.01,0.02", "--quiet"]
+    assert command(*words, "--out", tmp_path / "box.parquet") == 130
+    kept = f"the finished runs are kept in {tmp_path}/box.parquet.runs: the same command goes on"
+    said = capsys.readouterr().err
+    assert said.startswith(f"stopped; {kept}" if finished else "stopped; no run was finished\n")
+    assert said.count("\n") == 1
+
+
 def test_help_names_every_command(capsys):
     """`nmdp-pin --help` lists the commands, with what their own help begins with."""
     assert command("--help") == 0

@@ -124,10 +124,6 @@ def test_bad_usage(capsys, words):
         ("<robot name='own'><link name='body'/></robot>", ("own.urdf", "mass")),
         (BOMB, ("own.urdf",)),
         (
-            f"<robot name='own'>{BODY.format(more='')}{LINK.format(inertial='')}</robot>",
-            ("own.urdf", "hinge"),
-        ),
-        (
             f"<robot name='own'>{BODY.format(more=MESH)}</robot>",
             ("own.urdf", "package://nowhere/a.stl"),
         ),
@@ -138,7 +134,6 @@ def test_bad_usage(capsys, words):
         "empty robot",
         "no mass",
         "entity bomb",
-        "zero mass",
         "missing mesh",
     ],
 )
@@ -223,6 +218,40 @@ def test_plots_without_matplotlib(capsys, monkeypatch):
     assert_refused(
         capsys, "run", "sliding-box", "--plot", "a.png", says=("matplotlib", "nmdp-pin[plots]")
     )
+
+
+LONG = "m" * 5000
+DEEP = ".".join(["a"] * 3000)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "sliding-box", "--set", "robot={urdf='loop.urdf'}"], "loop.urdf"),
+        (["check", "loop.urdf"], "loop.urdf"),
+        (["run", "sliding-box", "--set", f"{DEEP}=1"], "at most 32 parts"),
+        (["run", "sliding-box", "--set", f"x={{{DEEP}=1}}"], "nested more deeply than 32"),
+        (["run", "deep.toml"], "nested more deeply than 32"),
+        (["run", "tables.toml"], "and 19995 more"),
+        (["run", "sliding-box", "--set", f"duration={[1] * 100_000}"], "a number of seconds"),
+        (["run", "sliding-box", "--set", f"integrator.name={[1] * 100_000}"], "integrator.name"),
+        (["run", "sliding-box", "--set", f"robot={{urdf='{LONG}'}}"], "characters"),
+        (["run", LONG], "not a bundled scenario"),
+        (["run", f"{LONG}.toml"], "no such file"),
+        (["run", f"~{LONG}/leg.urdf"], "leg.urdf"),
+        (["check", f"{LONG}.urdf"], "characters"),
+    ],
+)
+def test_what_is_long_or_leads_nowhere(capsys, place, words, says):
+    """The message is short, however long the input is."""
+    (place / "loop.urdf").symlink_to("loop.urdf")
+    (place / "deep.toml").write_text(f"{DEEP} = 1\n")
+    (place / "tables.toml").write_text("".join(f"[t{k}]\n" for k in range(20_000)))
+    assert exit_code(*words) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said) < 4500
+    assert said.count("\n") <= 12
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch):

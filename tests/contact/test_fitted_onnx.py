@@ -152,6 +152,17 @@ def test_touch_must_be_positive(tmp_path):
         fitted_model(path)
 
 
+def test_words_of_the_runtime_are_one_line(tmp_path, monkeypatch):
+    """It says why a model cannot be used in several, with blank ones between them."""
+
+    def refuse(*arguments, **options):
+        raise RuntimeError("a node\n\n  has no input\n")
+
+    monkeypatch.setattr("onnxruntime.InferenceSession", refuse)
+    with pytest.raises(ContactError, match=r"as an ONNX model: a node has no input$"):
+        fitted_model(network(tmp_path))
+
+
 def test_bad_files(tmp_path):
     """No file; no model; a model of other inputs, outputs, shapes, or without finite numbers."""
     with pytest.raises(ContactError, match="there is no"):

@@ -1,4 +1,4 @@
-"""The folder of the compiled kernels: stale code, old folders, and processes side by side."""
+"""The folder of the compiled kernels: stale code, damage, other users, processes side by side."""
 
 import os
 import shutil
@@ -19,7 +19,11 @@ CALLER = (
     "from nmdp_pin._kernels.compiler.jit import jit\nfrom nmdp_pin._kernels.callee import f\n"
     "@jit\ndef g(x):\n    return f(x) + 1.0\n"
 )
-ASK = "from nmdp_pin._kernels.caller import g; print(g(3.0), sum(g.stats.cache_hits.values()))"
+IMPORT = "from nmdp_pin._kernels.caller import g; "
+ASK = "print(g(3.0), sum(g.stats.cache_hits.values()))"
+NOBODY = 65534  # user of no file of ours
+
+HERE = ("triple", "processor", "features")
 
 
 @pytest.fixture
@@ -36,12 +40,13 @@ def copy(tmp_path):
     return package
 
 
-def start(package, cache):
-    """Start a process that calls the kernel of the copy."""
+def start(package, cache, before="", **variables):
+    """Start a process that calls the kernel of the copy, from the folder of the copy."""
+    environment = {**os.environ, "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)}
     return subprocess.Popen(
-        [sys.executable, "-c", ASK],
+        [sys.executable, "-c", IMPORT + before + ASK],
         cwd=package.parent,
-        env={**os.environ, "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)},
+        env=environment | variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -56,23 +61,156 @@ def answer(process):
     return float(value), int(hits)
 
 
-def test_installations_keep_their_own_kernels(copy, tmp_path):
-    """A second copy with other sources leaves those of the first one alone."""
+def kept(cache):
+    """The only file below a cache."""
+    (file,) = (path for path in cache.glob("nmdp-pin/**/*") if path.is_file())
+    return file
+
+
+def test_installations_share_the_kernels_of_equal_sources_only(copy, tmp_path):
+    """A copy elsewhere reads those of the first one; with other sources it has its own."""
     other = tmp_path / "other" / "nmdp_pin"
     shutil.copytree(copy, other)
-    (other / "_kernels" / "callee.py").write_text(CALLEE.replace("2.0", "4.0"))
     assert answer(start(copy, tmp_path)) == (7.0, 0)
+    assert answer(start(other, tmp_path)) == (7.0, 1)
+    (other / "_kernels" / "callee.py").write_text(CALLEE.replace("2.0", "4.0"))
     assert answer(start(other, tmp_path)) == (13.0, 0)
     assert answer(start(copy, tmp_path)) == (7.0, 1)
+
+
+def test_kernels_for_other_hosts_have_a_folder_of_their_own(copy, tmp_path):
+    """Those for a named processor depend on no feature of this host."""
+    named = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    assert answer(start(copy, tmp_path)) == (7.0, 0)
+    assert answer(start(copy, tmp_path, **named)) == (7.0, 0)
+    assert answer(start(copy, tmp_path, **named)) == (7.0, 1)
 
 
 def test_a_change_of_a_callee_is_seen(copy, tmp_path):
     """The kernel that calls it was compiled, and its own file has not changed."""
     assert answer(start(copy, tmp_path)) == (7.0, 0)
-    callee = copy / "_kernels" / "callee.py"
-    callee.write_text(CALLEE.replace("2.0", "5.0"))
+    (copy / "_kernels" / "callee.py").write_text(CALLEE.replace("2.0", "5.0"))
     assert answer(start(copy, tmp_path)) == (16.0, 0)
-    assert len(list((tmp_path / "nmdp-pin").iterdir())) == 1  # that of before is removed
+
+
+@pytest.fixture
+def own_cache(monkeypatch, tmp_path):
+    """An empty cache for this process."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+
+def test_folders_that_were_not_used_for_longest_are_removed(own_cache):
+    """A new one takes the place of the oldest; one that is read counts as used."""
+    root = kernel_cache.kernel_folder(HERE).parent
+    for number in range(kernel_cache.KEPT):
+        (root / str(number)).mkdir(parents=True)
+        os.utime(root / str(number), (number, number))
+    kernel_cache.write(HERE, "kernel", b"code")
+    left = {path.name for path in root.iterdir()}
+    assert left == {*map(str, range(1, kernel_cache.KEPT)), kernel_cache.kernel_folder(HERE).name}
+    os.utime(kernel_cache.kernel_folder(HERE), (0, 0))
+    assert kernel_cache.read(HERE, "kernel") == b"code"
+    kernel_cache.write(("elsewhere",), "kernel", b"code")
+    assert kernel_cache.read(HERE, "kernel") == b"code"
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "truncated": lambda content: content[: len(content) // 2],
+    "within the digest": lambda content: content[:20],
+    "zeroed": lambda content: bytes(len(content)),
+    "hole": lambda content: content[:100] + bytes(100) + content[200:],
+    "text": lambda content: b"no kernel",
+    "longer": lambda content: content + b"\0",
+    "bit of the digest": lambda content: bytes([content[0] ^ 1]) + content[1:],
+    "last bit": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damaged_files_are_not_used(kind, own_cache):
+    """Nor is a whole file of another kernel or of another target."""
+    kernel_cache.write(HERE, "kernel", b"code" * 100)
+    file = kernel_cache.kernel_folder(HERE) / "kernel"
+    whole = file.read_bytes()
+    assert kernel_cache.read(HERE, "kernel") == b"code" * 100
+    file.with_name("other").write_bytes(whole)
+    assert kernel_cache.read(HERE, "other") is None
+    shutil.copytree(file.parent, kernel_cache.kernel_folder(("elsewhere",)))
+    assert kernel_cache.read(("elsewhere",), "kernel") is None
+    file.write_bytes(DAMAGE[kind](whole))
+    assert kernel_cache.read(HERE, "kernel") is None
+
+
+def test_damaged_kernels_are_compiled_anew(copy, tmp_path):
+    """And replaced, so that the next process reads them."""
+    assert answer(start(copy, tmp_path)) == (7.0, 0)
+    kept(tmp_path).write_bytes(DAMAGE["zeroed"](kept(tmp_path).read_bytes()))
+    assert answer(start(copy, tmp_path)) == (7.0, 0)
+    assert answer(start(copy, tmp_path)) == (7.0, 1)
+
+
+PLANT = """
+import pathlib, pickle
+from nmdp_pin._kernels.compiler import kernel_cache
+class Planted:
+    def __reduce__(self):
+        return pathlib.Path.touch, (pathlib.Path("ran"),)
+target = g.targetctx.codegen().magic_tuple()
+(file,) = kernel_cache.kernel_folder(target).iterdir()
+kernel_cache.write(target, file.name, pickle.dumps(Planted()))
+raise SystemExit
+"""
+OTHERS = {
+    "a file of another user": lambda file: os.chown(file, NOBODY, -1),
+    "a folder of another user": lambda file: os.chown(file.parent, NOBODY, -1),
+    "a file that the group may write": lambda file: file.chmod(0o660),
+    "a folder that the group may write": lambda file: file.parent.chmod(0o770),
+    "a folder that all may write": lambda file: file.parent.chmod(0o1777),
+}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_code_that_others_can_have_written_is_not_run(copy, tmp_path):
+    """Neither unpickled nor loaded, though its digest is right: it would run as one's own."""
+    assert answer(start(copy, tmp_path)) == (7.0, 0)
+    start(copy, tmp_path, PLANT).communicate(timeout=120)
+    file, ran = kept(tmp_path), copy.parent / "ran"
+    planted = file.read_bytes()
+    for place, spoil in OTHERS.items():
+        file.write_bytes(planted)
+        spoil(file)
+        assert answer(start(copy, tmp_path)) == (7.0, 0), place
+        assert not ran.exists(), place
+        for path, mode in ((file.parent, 0o700), (file, 0o600)):
+            os.chown(path, os.geteuid(), -1)
+            path.chmod(mode)
+    file.write_bytes(planted)
+    start(copy, tmp_path).communicate(timeout=120)
+    assert ran.exists()
+
+
+def test_folders_are_the_users_own(copy, tmp_path):
+    """All that are made, and the file, whatever the user lets others do with new ones."""
+    cache = tmp_path / "not" / "there"
+    assert answer(start(copy, cache, "import os; os.umask(0); ")) == (7.0, 0)
+    file = kept(cache)
+    made = [path for path in file.parents if path.is_relative_to(tmp_path / "not")]
+    assert len(made) == 4
+    assert {path.stat().st_mode & 0o777 for path in made} == {0o700}
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_users_cache_folder(monkeypatch, tmp_path):
+    """XDG_CACHE_HOME, where it is an absolute path, as its specification says."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "given"))
+    assert kernel_cache.kernel_folder(HERE).parent == tmp_path / "given" / "nmdp-pin" / "kernels"
+    for other in ("relative", ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", other)
+        found = kernel_cache.kernel_folder(HERE).parent
+        assert found == tmp_path / ".cache" / "nmdp-pin" / "kernels"
 
 
 def test_processes_side_by_side(copy, tmp_path):
@@ -89,15 +227,16 @@ def test_a_folder_that_cannot_be_written(copy, tmp_path):
     process = start(copy, blocked)
     out, err = process.communicate(timeout=120)
     assert out.split() == ["7.0", "0"]
-    assert err.count("cannot write to") == 1
+    assert err.count("cannot keep kernels in") == 1
 
 
-def test_sources_that_change_under_a_process(monkeypatch, tmp_path):
+def test_sources_that_change_under_a_process(copy, tmp_path):
     """Machine code of earlier sources is not kept as that of the present ones."""
-    kernel = nmdp_pin._kernels.compiler.jit.jit(lambda x: x + 1.0)
-    monkeypatch.setattr(kernel_cache, "digest", lambda sources: "other")
-    assert kernel(1.0) == 2.0
-    assert not list(Path(kernel._cache.cache_path).glob("*lambda*"))
+    changed = CALLEE.replace("2.0", "5.0")
+    change = f"open('nmdp_pin/_kernels/callee.py', 'w').write({changed!r}); "
+    assert answer(start(copy, tmp_path, change)) == (7.0, 0)
+    assert not list(tmp_path.glob("nmdp-pin/*"))
+    assert answer(start(copy, tmp_path)) == (16.0, 0)
 
 
 def test_the_digest_depends_on_names_and_contents(tmp_path):
@@ -107,3 +246,24 @@ def test_the_digest_depends_on_names_and_contents(tmp_path):
     assert kernel_cache.digest(tmp_path) == first
     (tmp_path / "a.py").rename(tmp_path / "b.py")
     assert kernel_cache.digest(tmp_path) != first
+
+
+UNKNOWN = {
+    "a member that is missing": "import numba.core.environment as e; del e.lookup_environment",
+    "other parameters": "import numba.core.postproc as p; run = p.PostProcessor.run\n"
+    "p.PostProcessor.run = lambda self, *args, **options: run(self, *args, **options)",
+    "an attribute with another name": "import numba.core.types.functions as f\n"
+    "class BaseFunction:\n    pass\n"
+    "f.BaseFunction, before = BaseFunction, f.BaseFunction\n"
+    "import nmdp_pin._kernels.compiler.jit\nf.BaseFunction = before",
+}
+
+
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_kernels_are_compiled_plainly_by_an_unknown_numba(kind, copy, tmp_path):
+    """With one line that says so, and without files."""
+    (copy / "__init__.py").write_text(UNKNOWN[kind])
+    out, err = start(copy, tmp_path).communicate(timeout=120)
+    assert out.split() == ["7.0", "0"]
+    assert err.count("does not know Numba") == err.count("\n") == 1
+    assert not list(tmp_path.glob("nmdp-pin/*"))

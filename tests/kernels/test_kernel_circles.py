@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from nmdp_pin._kernels.geometry.circles import (
-    FIRST,
+    FIRST_CROSSING,
     NEAREST,
     PLACES,
-    SECOND,
+    SECOND_CROSSING,
     arm_to_line,
     arms_between,
     crossing_arm,
@@ -81,7 +81,7 @@ def test_arms_to_lines_are_nearest(tilt):
 
 
 def test_lines_along_the_flat_end_cross_the_rim_twice():
-    """Seen along the axis, each crossing is on the line, and FIRST comes before SECOND."""
+    """Seen along the axis, each crossing is on the line, and the first comes before the second."""
     rng = np.random.default_rng(1)
     for _ in range(10):
         axis = unit(rng)
@@ -92,7 +92,7 @@ def test_lines_along_the_flat_end_cross_the_rim_twice():
             across = np.cross(axis, f)
             y = share * RADIUS * across / np.linalg.norm(across) + 0.7 * f + 0.1 * axis
             arms = []
-            for part in (FIRST, SECOND):
+            for part in (FIRST_CROSSING, SECOND_CROSSING):
                 arm, half = crossing_arm(tuple(axis), RADIUS, tuple(y), tuple(f), part)
                 chord = np.sqrt(1.0 - share**2) * RADIUS if crosses else 0.0
                 assert half == pytest.approx(chord)
@@ -111,7 +111,7 @@ def test_normals_across_edges_point_into_the_rim():
     for _ in range(20):
         axis, f = unit(rng), unit(rng)
         arm = circle(axis, RADIUS)(rng.uniform(0.0, 6.0))
-        for part, out in ((NEAREST, arm), (FIRST, axis), (SECOND, axis)):
+        for part, out in ((NEAREST, arm), (FIRST_CROSSING, axis), (SECOND_CROSSING, axis)):
             n = np.array(normal_to_line(tuple(axis), tuple(arm), tuple(f), part))
             assert np.linalg.norm(n) == pytest.approx(1.0)
             assert [n @ f, n @ np.cross(axis, arm)] == pytest.approx([0.0, 0.0], abs=ROUNDING)

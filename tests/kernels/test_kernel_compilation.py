@@ -1,14 +1,17 @@
 """Compilation of the kernels: its level, its log, and nothing at import."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
+import nmdp_pin
 from nmdp_pin._kernels.compiler.jit import jit
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
@@ -36,7 +39,6 @@ def test_kernels_are_compiled_at_level_1(monkeypatch):
 
     monkeypatch.setattr(numba.core.codegen.CPUCodeLibrary, "_optimize_final_module", recorded)
     kernel = jit(twice())
-    kernel._cache = numba.core.caching.NullCache()
     assert kernel(2.0) == 4.0
     assert set(levels) == {1}
     assert numba.config.OPT is before
@@ -51,7 +53,6 @@ def test_internal_names_of_machine_code_are_its_own():
     for _ in range(2):
         inner = jit(twice())
         kernel = jit(lambda x, inner=inner: inner(x) + inner(x + 1.0))
-        kernel._cache = numba.core.caching.NullCache()
         assert kernel(3.0) == 14.0
         (found,) = kernel.overloads.values()
         module = found.library._final_module
@@ -69,8 +70,6 @@ def test_a_kernel_of_kernels_is_called_from_python_as_well():
         return inner(x) + 1.0
 
     kernel = jit(outer)
-    for each in (inner, kernel):
-        each._cache = numba.core.caching.NullCache()
     assert kernel(3.0) == 7.0
     assert kernel.overloads
     assert inner.overloads
@@ -84,8 +83,6 @@ def test_one_compilation_is_reported():
     """To listeners of Numba, such as the meter of what tests cost: with its parts, and once."""
     inner = jit(twice())
     kernel = jit(lambda x: inner(x) + 1.0)
-    for each in (inner, kernel):
-        each._cache = numba.core.caching.NullCache()
     with numba.core.event.install_recorder("numba:compile") as recorder:
         assert kernel(3.0) == 7.0
     told = [(e.is_start, e.data["dispatcher"] is kernel) for _, e in recorder.buffer]
@@ -108,10 +105,8 @@ def _call(n: int) -> float:
     return _first(n)
 
 
-def test_arrays_that_kernels_return_are_freed(monkeypatch):
+def test_arrays_that_kernels_return_are_freed():
     """Also by a kernel that makes none itself, and that Python does not call."""
-    for each in (_row, _first, _call):
-        monkeypatch.setattr(each, "_cache", numba.core.caching.NullCache())
     _call(3)
     _nrt_python.memsys_enable_stats()
     before = rtsys.get_allocation_stats()
@@ -119,6 +114,22 @@ def test_arrays_that_kernels_return_are_freed(monkeypatch):
     after = rtsys.get_allocation_stats()
     _nrt_python.memsys_disable_stats()
     assert after.alloc - before.alloc == after.free - before.free == 1
+
+
+def test_one_file_knows_the_inside_of_numba():
+    """All others import what Numba has for extensions."""
+    inside = re.compile(r"^\s*(?:from|import) numba\.(?!extending\b)(.*)", re.MULTILINE)
+    found = {
+        path.name: imports
+        for path in Path(nmdp_pin.__file__).parent.rglob("*.py")
+        if (imports := inside.findall(path.read_text(encoding="utf-8")))
+    }
+    del found["numba_internals.py"]
+    assert [name.split(" ")[0] for name in found.pop("record.py")] == [
+        "core",
+        "core.typing.templates",
+    ]
+    assert not found
 
 
 def test_import_compiles_nothing_and_a_step_says_so_once(tmp_path):

@@ -14,6 +14,7 @@ from numba import objmode
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS, StepResult
+from nmdp_pin._kernels.algebra.manifold import Manifold
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_matrix, zero_vector
 from nmdp_pin._kernels.geometry.contacts import ContactPairs, Contacts
@@ -27,13 +28,6 @@ from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Box, Plane, Terrain
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
-
-
-def compiled(function):
-    """A kernel that is not kept."""
-    kernel = jit(function)
-    kernel._cache = numba.core.caching.NullCache()
-    return kernel
 
 
 def stage(target):
@@ -58,7 +52,18 @@ def test_kernels_read_fields_of_every_layout(target):
         return total + s.target[1, 2, 1], s.target.shape[2]
 
     made = stage(target)
-    assert compiled(read)(made) == (4.0 + 2 + 2.0 + 2.0 + 100.0 + target[1, 2, 1], 3)
+    assert jit(read)(made) == (4.0 + 2 + 2.0 + 2.0 + 100.0 + target[1, 2, 1], 3)
+
+
+def test_frozen_records_keep_their_fields():
+    """Neither numbers nor arrays are set anew; kernels read both."""
+    made = Manifold(*(np.arange(k) for k in (1, 2, 3)), True)
+    for field in dataclasses.fields(made):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(made, field.name, getattr(made, field.name))
+    last = dataclasses.replace(made, flat=False)
+    assert jit(lambda m: (m.flat, m.first_v[2]))(made) == (True, 2)
+    assert jit(lambda m: (m.flat, m.first_v[2]))(last) == (False, 2)
 
 
 def test_numbers_and_arrays_are_shared():
@@ -71,7 +76,7 @@ def test_numbers_and_arrays_are_shared():
         s.torque.kd[0] = s.q_ref[0]
         return s.rate
 
-    made, kernel = stage(TARGETS[0]), compiled(write)
+    made, kernel = stage(TARGETS[0]), jit(write)
     made.q_ref[0] = 9.0
     assert kernel(made) == 5.0
     assert (made.rate, made.displaced, made.form) == (5.0, False, 7)
@@ -88,7 +93,7 @@ def test_kernels_do_not_replace_arrays():
         s.q_ref = np.zeros(3)
 
     with pytest.raises((TypeError, numba.core.errors.LoweringError)):
-        compiled(replace)(stage(TARGETS[0]))
+        jit(replace)(stage(TARGETS[0]))
 
 
 SEEN = []
@@ -137,8 +142,8 @@ def test_local_arrays():
         e[1, 4] = 2.0
         return total + e[1, 4]
 
-    inner = compiled(of_shapes)
-    assert compiled(use)(6) == 3 * (3.0 + 3.0 + 5.0 + 2.0)
+    inner = jit(of_shapes)
+    assert jit(use)(6) == 3 * (3.0 + 3.0 + 5.0 + 2.0)
 
 
 @pytest.mark.parametrize("cls", [State, StepResult])

@@ -13,7 +13,7 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.geometry.contacts import (
-    KINDS,
+    FEATURE_KINDS,
     NEARBY,
     REACH,
     identity,
@@ -112,7 +112,8 @@ class Ground:
         """Points of the contacts of a step of a body with a velocity."""
         twists = np.zeros((2, 6))
         twists[1, :3] = velocity
-        select_contacts(self.candidates, self.placements(lowered), twists, H, self.contacts)
+        at, rolling = self.placements(lowered), self.candidates.rolling
+        select_contacts(self.candidates, at, twists, H, rolling, self.contacts)
         return self.points()
 
 
@@ -361,8 +362,8 @@ def test_contacts_have_numbers_of_their_own():
     for pair, c in enumerate(first):
         for kind, i, j in ((0, 0, 0), (0, 2, 5), (1, most - 1, 0), (NONE, 0, 3)):
             contacts.features[c] = kind, i, j
-            number = KINDS - 1 if kind == NONE else kind
-            expected = n + ((pair * KINDS + number) * most + i) * most + j
+            number = FEATURE_KINDS - 1 if kind == NONE else kind
+            expected = n + ((pair * FEATURE_KINDS + number) * most + i) * most + j
             assert identity(candidates, contacts, c) == expected
     contacts.features[first[0], 0] = ON_A
     list_contacts(candidates, contacts)

@@ -13,7 +13,7 @@ from kernel_scenes import array_of
 from nmdp_pin._contact import AnisotropicCone, FrictionCone
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.geometry.contacts import FLAT
+from nmdp_pin._kernels.geometry.contacts import N_FEATURES
 from nmdp_pin._kernels.geometry.planes import (
     bend_contacts,
     missed_contacts,
@@ -21,7 +21,7 @@ from nmdp_pin._kernels.geometry.planes import (
     select_contacts,
 )
 from nmdp_pin._kernels.geometry.polytopes import ON_A, polytope, side_of
-from nmdp_pin._kernels.geometry.shapes import MOST_SHARES, shares
+from nmdp_pin._kernels.geometry.shares import MOST_SHARES, distribute_to_contact_points
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import (
     Box,
@@ -129,7 +129,7 @@ class Pair:
         )
         twists = np.tile([*(v - np.cross(w, P[1, 3])), *w], (len(P), 1))
         twists[0] = 0.0
-        select_contacts(self.candidates, P, twists, H, self.contacts)
+        select_contacts(self.candidates, P, twists, H, self.candidates.rolling, self.contacts)
 
     def missed(self, M):
         """Whether contacts touch that are not listed; they are then."""
@@ -196,7 +196,7 @@ def check_shares(pair, M):
     points, weights, at = np.zeros(MOST_SHARES, np.int64), np.zeros(MOST_SHARES), pair.at
     for i in pair.place(M):
         of_world = pair.contacts.bodies[i, 0] == 0
-        n = shares(pair.candidates, pair.contacts, at, i, points, weights)
+        n = distribute_to_contact_points(pair.candidates, pair.contacts, at, i, points, weights)
         share = -weights[:n] if of_world else weights[:n]
         assert share.sum() == pytest.approx(1.0)
         corners = pair.points.positions[points[:n]]
@@ -307,4 +307,4 @@ def test_the_nearest_of_many_features_are_contacts():
     corners = polytope(tables, tables.pairs[0, 1]).vertices
     above = (corners - M.translation) @ M.rotation[:, 2]  # more of those that are nearer, or deeper
     assert (features[:, 0] == ON_A).all()
-    assert {*features[:, 2].tolist()} == {*np.argsort(-above)[:FLAT].tolist()}
+    assert {*features[:, 2].tolist()} == {*np.argsort(-above)[:N_FEATURES].tolist()}

@@ -9,7 +9,8 @@ from kernel_scenes import array_of, interpreted
 from scipy.optimize import fsolve
 
 from nmdp_pin._kernels.derivative.implicit_function import _solve_smoothed
-from nmdp_pin._kernels.geometry.shapes import _are_apart, _share
+from nmdp_pin._kernels.geometry.shape_selection import _are_apart
+from nmdp_pin._kernels.geometry.shares import _least_weights
 
 EDGE = 1e-6  # [m] to both sides of a bound
 STEP = 1e-6  # of central differences
@@ -27,7 +28,7 @@ def test_shares_are_the_smallest_with_the_force_and_its_moment(name):
     corners = CORNERS[name]
     mix = np.random.default_rng(1).dirichlet(np.ones(len(corners)))
     p, weights = mix @ corners, np.full(len(corners), np.nan)
-    _share(corners, tuple(p), weights)
+    _least_weights(corners, tuple(p), weights)
     levers = np.vstack([corners.T, np.ones(len(corners))])
     expected = np.linalg.lstsq(levers, np.append(p, 1.0), rcond=1e-9)[0]
     # across a face it is regular by 1e-9 of its size

@@ -10,6 +10,7 @@ from kernel_scenes import robot_of
 
 from nmdp_pin._dynamics.geometry.hulls import Hull, convex_corners, hulls_of
 from nmdp_pin._dynamics.geometry.polytopes import _corners, _joined, _may_touch, polytope_pairs
+from nmdp_pin._kernels.geometry.polytopes import CIRCULAR_RIM, FACETED, ROUND, WORLD_MESH
 from nmdp_pin._robot import ContactPoints
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Terrain
 
@@ -56,7 +57,9 @@ def test_corners_of_round_polytopes():
     rim = hull(rounding=0.4, rim=0.3)
     balls, discs = (0.1, 0.1, 0.1), (True, True, False)
     assert _corners(robot(radii=balls, discs=discs), rim, 0) == [0, 1, -1]
-    assert _corners(robot(discs=(True,) * 3), hull(rounding=0.3, rim=0.3, ring=True), 0) == [0]
+    assert _corners(
+        robot(discs=(True,) * 3), hull(rounding=0.3, rim=0.3, kind=CIRCULAR_RIM), 0
+    ) == [0]
 
 
 def test_corners_of_prisms_are_those_of_their_axis():
@@ -85,11 +88,11 @@ def test_corners_of_boxes_make_no_pairs_of_their_own():
 
 
 BOX = hull()
-EMPTY = hull(np.zeros((0, 3)), 0, 0)  # a mesh that need not be convex
+EMPTY = hull(np.zeros((0, 3)), 0, 0, kind=WORLD_MESH)  # a mesh that need not be convex
 LINE = hull(faces=0, edges=1)
 PRISM = hull(axis=VERTICES[:2])
-RING = hull(faces=0, edges=0, ring=True)
-SOLID = hull(solid=True, faces=0, edges=0)
+RIM = hull(faces=0, edges=0, kind=CIRCULAR_RIM)
+EGG = hull(kind=ROUND, faces=0, edges=0)
 
 
 @pytest.mark.parametrize(
@@ -101,17 +104,17 @@ SOLID = hull(solid=True, faces=0, edges=0)
         (EMPTY, BOX, False),
         (PRISM, BOX, False),
         (BOX, PRISM, False),
-        (RING, BOX, True),
-        (RING, RING, True),
-        (RING, LINE, False),
-        (RING, PRISM, False),
-        (BOX, RING, False),
-        (BOX, SOLID, True),
-        (LINE, SOLID, False),  # an egg on the side of a cylinder
-        (PRISM, SOLID, False),
-        (hull(edges=0), SOLID, False),
-        (SOLID, BOX, False),
-        (LINE, hull(solid=True, faces=0, edges=0, rim=0.1), True),
+        (RIM, BOX, True),
+        (RIM, RIM, True),
+        (RIM, LINE, False),
+        (RIM, PRISM, False),
+        (BOX, RIM, False),
+        (BOX, EGG, True),
+        (LINE, EGG, False),  # an egg on the side of a cylinder
+        (PRISM, EGG, False),
+        (hull(edges=0), EGG, False),
+        (EGG, BOX, False),
+        (LINE, hull(kind=ROUND, faces=0, edges=0, rim=0.1), True),
     ],
 )
 def test_which_polytopes_meet_by_features(one, other, meet):
@@ -132,6 +135,7 @@ def test_tables_of_polytopes():
     assert made.first_points.tolist() == [[0, 3]]
     assert made.pairs.tolist() == [[0, 1]]
     assert made.rounding.tolist() == [0.1, 0.0, 0.0]
+    assert made.kinds.tolist() == [FACETED, FACETED, WORLD_MESH]
 
 
 @pytest.mark.parametrize(
@@ -146,9 +150,9 @@ def test_polytopes_of_round_shapes(shape, rings):
     """The axis of capsules and cylinders, and a rim at each flat end with a point beyond it."""
     found = hulls_of(robot(), 0, 0, shape)
     ends = np.array([[0.0, 0.0, -0.3], [0.0, 0.0, 0.3]])
-    axes = [one for one in found if len(one.edges) and not one.solid]
+    axes = [one for one in found if len(one.edges) and one.kind == FACETED]
     assert [one.vertices.tolist() for one in axes] == [ends.tolist()] * (len(rings) != 1)
-    made = [one for one in found if one.ring]
+    made = [one for one in found if one.kind == CIRCULAR_RIM]
     assert [one.vertices[:, 2].tolist() for one in made] == [
         pytest.approx([0.3 * end, 0.4 * end]) for end in rings
     ]

@@ -20,8 +20,9 @@ from nmdp_pin import (
     Terrain,
 )
 from nmdp_pin._dynamics.geometry.hulls import hulls_of
+from nmdp_pin._kernels.geometry.convex_features import _depth_of_end
 from nmdp_pin._kernels.geometry.planes import place_contacts
-from nmdp_pin._kernels.geometry.polytopes import Polytope, _depth_of_end
+from nmdp_pin._kernels.geometry.polytopes import Polytope
 from nmdp_pin._kernels.step.step import open_step
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin._robot.catalog import find_robot

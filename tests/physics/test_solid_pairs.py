@@ -12,8 +12,8 @@ from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, solid_pairs
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.compiler.callbacks import callee
-from nmdp_pin._kernels.geometry.contacts import SOLID
-from nmdp_pin._kernels.geometry.polytopes import BORDER, NONE, RIM
+from nmdp_pin._kernels.geometry.contacts import N_OVERLAPS, OVERLAP
+from nmdp_pin._kernels.geometry.polytopes import BORDER, CROSSED_ROUND, NONE
 from nmdp_pin._robot import free_body, load_robot, together, touching
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Sphere
 
@@ -73,7 +73,7 @@ class Scene:
         self.form = CompiledSystem(System(self.robot, Terrain(ground), LAW))
         self.contacts = self.form.new_memory().stage.contacts
         self.places = self.form.new_point().places
-        self.first = int(np.flatnonzero(self.form.candidates.solid)[0])
+        self.first = int(np.flatnonzero(self.form.candidates.contact_kinds == OVERLAP)[0])
         self.calls = callee(self.form.candidates.solids)
         self.contacts.listed[:] = False
         self.contacts.n[0] = 0
@@ -122,7 +122,7 @@ def test_points_that_a_seam_covers_are_left_out() -> None:
     )
     for feature, other, found in (
         (NONE, beside, False),
-        (RIM, beside, True),
+        (CROSSED_ROUND, beside, True),
         (NONE, apart, True),
         (NONE, ground, True),
     ):
@@ -173,7 +173,7 @@ def test_contacts_that_are_as_deep_explain_an_overlap() -> None:
 def test_an_overlap_has_several_contacts_at_most() -> None:
     """One more each time that something is missed, until there are no more."""
     scene = Scene(CONE, COIN)
-    for k in range(SOLID):
+    for k in range(N_OVERLAPS):
         assert scene.hold((0.01 + 0.001 * k, 0.0, 0.05), ABOVE)
         assert scene.held == list(range(k + 1))
     assert not scene.hold((0.02, 0.0, 0.05), ABOVE)
@@ -213,7 +213,7 @@ def test_pairs_are_of_round_solids_with_their_own_contact_points() -> None:
         assert all(pair.bodies == (JOINT, 0) and pair.rows[0] == 4 for pair in pairs)
     chosen = load_robot("go2", visuals=False)
     form = CompiledSystem(System(chosen, ground, LAW))
-    assert not form.candidates.solid.any()
+    assert OVERLAP not in form.candidates.contact_kinds
     assert form.candidates.solids == 0
 
 
@@ -224,8 +224,9 @@ def test_bodies_feel_each_other() -> None:
     ]
     robot = touching(together(bodies[0], bodies[1:]))
     candidates = CompiledSystem(System(robot, Terrain(Plane()), LAW)).candidates
-    assert int(candidates.solid.sum()) == SOLID
-    assert sorted({*candidates.bodies[candidates.solid].ravel().tolist()}) == [JOINT, 2 * JOINT]
+    overlaps = candidates.contact_kinds == OVERLAP
+    assert int(overlaps.sum()) == N_OVERLAPS
+    assert sorted({*candidates.bodies[overlaps].ravel().tolist()}) == [JOINT, 2 * JOINT]
 
 
 def test_a_rough_step_holds_what_moves_and_is_repeated_to_the_bit() -> None:
@@ -240,7 +241,6 @@ def test_a_rough_step_holds_what_moves_and_is_repeated_to_the_bit() -> None:
     whole = method.step(state, Command(), 0.01)
     rough = [method.rough_step(state, Command(), 0.01) for _ in range(2)]
     assert rough[0].status.ok
-    assert method.candidates.rolling
     np.testing.assert_array_equal(rough[0].state.q, rough[1].state.q)
     again = method.step(state, Command(), 0.01)
     np.testing.assert_array_equal(whole.state.q, again.state.q)

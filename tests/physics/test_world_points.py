@@ -8,8 +8,7 @@ from urdf_samples import link, mesh, robot, shape, write
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain, load_robot
 from nmdp_pin._dynamics.geometry.candidates import candidates_of
-from nmdp_pin._kernels.geometry.contacts import FLAT as FLAT_CONTACTS
-from nmdp_pin._kernels.geometry.contacts import MINIMA, RIM
+from nmdp_pin._kernels.geometry.contacts import N_FEATURES, N_MINIMA, N_RIM
 from nmdp_pin._robot import free_body, together
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 
@@ -137,9 +136,9 @@ STL = robot(link("body", shapes=mesh("collision", "block.stl")))
         (Box(size=(1.0, 1.0, 1.0)), Sphere(radius=0.1), 0),
         (Sphere(radius=0.1), Box(size=(0.2, 0.3, 0.4)), 1),
         (Capsule(radius=0.1, length=0.2), Cylinder(radius=0.1, length=0.2), 2),
-        (Cylinder(radius=0.1, length=0.2), Box(size=(0.2, 0.3, 0.4)), 2 * (RIM + FLAT_CONTACTS)),
-        (Sphere(radius=0.1), STL, MINIMA),
-        (Cylinder(radius=0.1, length=0.2), STL, 2 * (RIM + FLAT_CONTACTS)),
+        (Cylinder(radius=0.1, length=0.2), Box(size=(0.2, 0.3, 0.4)), 2 * (N_RIM + N_FEATURES)),
+        (Sphere(radius=0.1), STL, N_MINIMA),
+        (Cylinder(radius=0.1, length=0.2), STL, 2 * (N_RIM + N_FEATURES)),
         (Ellipsoid(radii=(0.1, 0.2, 0.3)), STL, 1),
     ],
 )
@@ -182,7 +181,7 @@ def test_blocks_have_balls_and_boxes():
     found = candidates_of(wheel, Terrain(ball))
     np.testing.assert_allclose(found.balls[0], [0.0, 0.0, 0.0, 0.7], atol=1e-12)  # 0.4 and a disc
     found = candidates_of(body, Terrain(Box(size=(1.0, 1.0, 1.0))))
-    assert found.blocks.tolist() == [0, FLAT_CONTACTS]
+    assert found.blocks.tolist() == [0, N_FEATURES]
     assert np.isinf(found.boxes[:, 1]).all()
 
 

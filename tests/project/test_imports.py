@@ -22,7 +22,7 @@ ROOTS = {
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
 LAYERS = (
-    ("errors", "_options", "_state", "_kernels"),
+    ("errors", "_options", "_words", "_state", "_kernels"),
     ("_files", "_parallel", "_terrain"),
     ("_robot",),
     ("_contact", "_control"),
@@ -119,11 +119,13 @@ def test_the_check_sees_an_import_that_runs_up():
     assert allowed("_cli", "viz")
 
 
-def test_errors_import_nothing():
-    """Errors stand below everything, their types included."""
-    source = (ROOT / "nmdp_pin" / "errors.py").read_text(encoding="utf-8")
-    nodes = ast.walk(ast.parse(source))
-    assert not [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+@pytest.mark.parametrize(("module", "own"), [("errors", {"nmdp_pin._words"}), ("_words", set())])
+def test_errors_import_nothing(module, own):
+    """Errors and the words in them stand below everything, their types included."""
+    source = (ROOT / "nmdp_pin" / f"{module}.py").read_text(encoding="utf-8")
+    nodes = list(ast.walk(ast.parse(source)))
+    assert not [node for node in nodes if isinstance(node, ast.Import)]
+    assert {node.module for node in nodes if isinstance(node, ast.ImportFrom)} == own
 
 
 def test_sweeps_know_no_papers():

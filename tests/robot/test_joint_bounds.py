@@ -35,7 +35,8 @@ def test_the_load_of_a_light_joint_without_a_motor_is_its_weight(tmp_path):
 
 def test_rows_of_stops_friction_and_copies(tmp_path):
     """Endless joints have no coordinate; loads are reached at 0.1 mrad, of copies at 1 urad."""
-    bot = load_robot(write(tmp_path, gripper()), base="fixed")
+    alone = gripper().replace('<mimic joint="hip" multiplier="-2" offset="0.1"/>', "")
+    bot = load_robot(write(tmp_path, alone), base="fixed")
     joints, loads = joints_of(bot), largest_loads(bot)
     hip, finger = (bot.model.joints[bot.model.getJointId(name)] for name in ("hip", "finger"))
     assert joints.dofs.tolist() == [hip.idx_v, finger.idx_v]

@@ -197,9 +197,9 @@ def test_contacts_explain_the_start():
 
 
 def test_starts_that_are_too_deep_are_told():
-    """A floor 0.15 m above the lowest contact is named with what to do; one of 0.09 m is not."""
+    """A floor 0.15 m above the lowest contact is named with what to do; one of 4.9 mm is not."""
     told = []
-    for height in (0.09, 0.15):
+    for height in (0.0049, 0.15):
         setup = Scenario.load("robosimian-jump").build(visuals=False)
         floor = setup.robot.lowest_point + height
         given = [f"terrain.shapes.0.height={floor!r}"]

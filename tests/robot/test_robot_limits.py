@@ -1,6 +1,7 @@
 """Bounds of joints: read from the description, kept on the robot, told where not enforced."""
 
 import functools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,10 @@ from core_samples import FORMS, Problem
 from physics_scenes import CUBE, block
 from urdf_samples import FOOT, HOPPER, hinge, link, robot, write
 
-from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
+from nmdp_pin import FrictionCone, Plane, Simulator, State, Terrain, load_robot
 from nmdp_pin._cli import main
 from nmdp_pin._contact import DryFriction, Penalty
-from nmdp_pin._control import Command
+from nmdp_pin._control import Command, Passive
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._papers.objectives import OBJECTIVES
@@ -27,6 +28,7 @@ from nmdp_pin._terrain import Box
 ROUNDING = 1e-9
 # A step is solved to this share of the acceleration that is compared.
 SOLVED = 1e-6
+COPIED = 1e-3  # [rad] by which the spring of a mimic joint gives way to its weight
 # Between its contact points a link may lie this deep in the ground [m].
 BETWEEN = 0.015
 LAWS = {"ne-ncp": DryFriction(), "pbd": Penalty(), "pbfd": Penalty()}
@@ -87,23 +89,38 @@ def test_copies_of_copies(tmp_path):
 
 @pytest.mark.parametrize("primaries", [("j1", "j0"), ("j1", "j2", "j1"), ("j0",)])
 def test_copies_in_a_circle(primaries, tmp_path):
-    """They copy nothing, have motors, and a note names them."""
+    """They copy nothing, have motors, and a warning names them."""
     bot = load_robot(write(tmp_path, copying(*primaries)), base="fixed")
     assert bot.limits.mimics == ()
     assert len(bot.driven) == len(primaries) + 1
     names = ", ".join(f"j{k}" for k in range(len(primaries)))
-    assert f"mimic joints that copy each other move by themselves: {names}" in bot.notes
+    assert f"mimic joints that copy each other move by themselves: {names}" in bot.warnings
 
 
-def test_copies_that_turn_for_ever_are_named(tmp_path):
-    """A continuous joint copies nothing, and an effort of 0 does not bound it: notes say so."""
-    path = write(tmp_path, gripper().replace('effort="10"', 'effort="0"'))
-    bot = load_robot(path)
-    notes = "\n".join(bot.notes)
-    assert bot.limits.mimics == ()
-    assert "one of the two being continuous: finger of hip" in notes
-    assert "effort of 0 is taken as none given: hip, finger" in notes
-    assert "finger of hip" not in "\n".join(load_robot(path, joints=["finger"]).notes)
+@pytest.mark.parametrize("limit", [True, False])
+def test_copies_that_turn_for_ever_keep(limit, tmp_path):
+    """A continuous joint that copies, or is copied, has one number for its angle and no range."""
+    text = gripper().replace('"revolute"', '"continuous"')
+    text = text if limit else re.sub("<limit[^>]*>", "", text)
+    bot = load_robot(write(tmp_path, text), base="fixed")
+    assert bot.limits.mimics == (Mimic("finger", "hip", -2.0, 0.1),)
+    np.testing.assert_allclose(bot.standing, [0.0, 0.1])
+    np.testing.assert_array_equal(bot.limits.lower, [-np.inf, -np.inf])
+    np.testing.assert_array_equal(bot.limits.effort, [10.0 if limit else np.inf] * 2)
+    simulator = Simulator(bot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e5), "ne-nmdp")
+    start, turn = simulator.state(), 8.0  # [rad], more than a turn of the finger
+    start = State(0.0, start.q, np.array([turn, -2.0 * turn]))
+    *_, last = simulator.run(start, Passive(), dt=0.01, duration=1.0)
+    assert abs(last.state.q[1]) > 2.0 * np.pi
+    assert last.state.q[1] == pytest.approx(-2.0 * last.state.q[0] + 0.1, abs=COPIED)
+
+
+def test_copies_of_joints_with_several_axes_are_named(tmp_path):
+    """They move by themselves, and a warning says so unless one of the two is locked."""
+    text = copying("j1").replace('"j1" type="revolute"', '"j1" type="planar"')
+    path = write(tmp_path, text)
+    assert "have one axis each: j0 of j1" in "\n".join(load_robot(path).warnings)
+    assert "j0 of j1" not in "\n".join(load_robot(path, joints=["j0"]).warnings)
 
 
 @pytest.mark.parametrize("hip", [0.0, 0.3, 2.0])
@@ -149,7 +166,9 @@ def test_zeros_are_no_limits(tmp_path):
     text = HOPPER.replace('lower="-1" upper="1" effort="10"', 'lower="0" upper="0" effort="0"')
     bot = load_robot(write(tmp_path, text))
     assert bot.limits.kinds == ()
-    assert any("taken as none given: hip" in note for note in bot.notes)
+    assert any("taken as none given: hip" in text for text in bot.warnings)
+    off = load_robot(write(tmp_path, text), limits=False)
+    assert not any("taken as none given" in text for text in off.warnings)
 
 
 def test_two_robots_keep_theirs(tmp_path):

@@ -2,6 +2,7 @@
 
 import copy
 import importlib.util
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from urdf_samples import write
 
 from nmdp_pin import load_robot
 from nmdp_pin._control import StablePD
+from nmdp_pin._files import limited_process
 from nmdp_pin._robot import check_robot, free_body, together, touching
 from nmdp_pin._robot.mjcf import _refuse
 from nmdp_pin._robot.mjcf_model import MjcfModel
@@ -567,14 +569,36 @@ def test_files_that_it_includes(tmp_path):
         (
             "<worldbody>",
             '<asset><hfield name="h" nrow="99999" ncol="99999" size="1 1 1 1"/></asset><worldbody>',
-            "MuJoCo refuses it|more than 2 GiB",
+            "MuJoCo refuses it",
         ),
     ],
 )
-def test_what_is_not_read_is_refused(old, new, says, tmp_path):
+def test_what_is_not_read_is_refused(old, new, says, tmp_path, monkeypatch):
     """The error says what it is."""
+    monkeypatch.setattr(limited_process, "MEMORY", 1 << 30)
     path = write(tmp_path, ONE_LEG.replace(old, new), "leg.xml")
     with pytest.raises(RobotError, match=says):
+        load_robot(path)
+
+
+PIPE = '<include file="pipe"/>'
+DENSE = '<replicate count="300">' * 3 + '<geom size="1"/>' + "</replicate>" * 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("<freejoint/>", f"<freejoint/>{DENSE}"),
+        ("<worldbody>", '<include file="pipe"/><worldbody>'),
+    ],
+    ids=["replicas", "pipe"],
+)
+def test_what_takes_for_ever_is_refused(old, new, tmp_path, monkeypatch):
+    """A file of some hundred bytes, and one that includes a pipe without a writer."""
+    monkeypatch.setattr(limited_process, "SECONDS", 1)
+    os.mkfifo(tmp_path / "pipe")
+    path = write(tmp_path, ONE_LEG.replace(old, new), "leg.xml")
+    with pytest.raises(RobotError, match="it takes more than 1 s"):
         load_robot(path)
 
 

@@ -1,16 +1,27 @@
 """A robot alone is a scenario: it holds its pose on flat ground."""
 
+import warnings
+
 import numpy as np
 import pinocchio as pin
 import pytest
-from urdf_samples import HOPPER, hinge, link, robot, write
+from urdf_samples import HOPPER, hinge, link, robot, shape, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, WrenchSpace, load_robot
 from nmdp_pin._cli import main
+from nmdp_pin._runs.run_warnings import start_warnings
 from nmdp_pin._scenario import Scenario
-from nmdp_pin.errors import ContactError, ScenarioError
+from nmdp_pin.errors import ContactError, RobotWarning, ScenarioError
 
 ROUNDING = 1e-9
+# A cart of 0.1 m on a rail, and a pole of 1 m on it.
+CART = robot(
+    link("rail"),
+    link("cart", shapes=shape("collision", '<box size="0.4 0.2 0.1"/>')),
+    link("pole", shapes=shape("collision", '<sphere radius="0.06"/>', "0 0 1")),
+    hinge("slide", "rail", "cart", kind="prismatic"),
+    hinge("hinge", "cart", "pole").replace('lower="-1" upper="1"', 'lower="-4" upper="4"'),
+)
 
 
 def command(*words) -> int:
@@ -37,6 +48,60 @@ def test_a_hanging_arm_gets_its_ground_below_it(tmp_path):
     free = Scenario.load(tmp_path / "sample.urdf").build(visuals=False)
     assert free.robot.lowest_point == pytest.approx(0.0, abs=ROUNDING)
     assert free.terrain.query(np.zeros((1, 3))).distance[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("overrides", "height"),
+    [
+        (["robot.base=fixed"], -0.06),
+        (["robot.base=fixed", "robot.contacts=['pole']"], 0.0),
+        (["robot.base=fixed", "robot.initial.joints={hinge=3.141592653589793}"], -1.07),
+        (["robot.base=fixed", "contact.friction=0.2"], -0.06),
+        (["robot.base=fixed", "terrain.shapes.0.height=-2"], -2.0),
+        (["robot.base=fixed", "terrain.shapes=[{kind='plane'}]"], None),
+        (["robot.base=fixed", "terrain.shapes.0={kind='sphere', radius=1.0}"], None),
+        (["robot.base=fixed", "terrain.shapes.0.kind=box", "terrain.shapes.0.size=[1,1,1]"], None),
+        ([], 0.0),
+        (["robot.initial.position=[0, 0, 2]"], 0.0),
+    ],
+)
+def test_the_ground_is_chosen_after_all_overrides(overrides, height, tmp_path):
+    """A cart whose base is fixed stands above it; a ground that is given stays."""
+    path = write(tmp_path, CART)
+    scenario = Scenario.load(path, overrides=overrides)
+    assert getattr(scenario.terrain.shapes[0], "height", None) == (
+        None if height is None else pytest.approx(height, abs=1e-6)
+    )
+
+
+def test_a_rail_without_mass_is_scenery_with_its_ground_below(tmp_path):
+    """Though no base is given: it is fixed, and the cart on it is not in the ground."""
+    path = write(tmp_path, CART.replace(link("rail"), link("rail", mass=0.0)))
+    setup = Scenario.load(path).build(visuals=False)
+    assert not setup.robot.floating
+    assert setup.robot.lowest_point == pytest.approx(-0.05)
+    assert start_warnings(setup) == []
+    deep = Scenario.load(path, overrides=["terrain.shapes.0.height=-0.044"]).build(visuals=False)
+    assert start_warnings(deep)[0].startswith("contacts are 6 mm deep in the ground at the start")
+
+
+def test_joints_without_motors_are_counted(tmp_path, capsys):
+    """The account names the joint that moved most, which a spring or a hand may be."""
+    write(tmp_path, CART)
+    toml = write(tmp_path, 'urdf = "sample.urdf"\nbase = "fixed"\npassive = true\n', "robot.toml")
+    given = "robot.initial.joint_velocities={hinge=5, slide=0.01}"
+    assert command("run", toml, "--duration", "0.2", "--set", given) == 0
+    assert "joints: hinge moved the most, 1 rad" in capsys.readouterr().out
+
+
+def test_commands_tell_warnings_in_their_own_words(tmp_path, capsys, recwarn):
+    """Once on standard error, and not as Python's warnings."""
+    path = write(tmp_path, HOPPER.replace('effort="10"', 'effort="0"'))
+    warnings.simplefilter("always")
+    assert command("run", path, "--duration", "0.02") == 0
+    said = capsys.readouterr().err
+    assert said.count("warning: a range or effort of 0 is taken as none given: hip") == 1
+    assert not [w for w in recwarn if issubclass(w.category, RobotWarning)]
 
 
 def test_it_stands_at_its_static_depth():

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from urdf_samples import hinge, link, robot, shape
 
-from nmdp_pin._robot.urdf_problems import find_problems
+from nmdp_pin._robot.urdf_problems import find_problems, leave_out_looks
 
 TWO = link("a") + link("b")
 HINGE = hinge("j", "a", "b")
@@ -46,10 +46,15 @@ def test_single_numbers():
     assert with_shape('<mesh filename="a.stl"/>') == []
     limits = HINGE.replace('effort="10"', 'effort="0"')
     assert told(TWO, limits) == []
-    for key in ("effort", "velocity"):
-        bad = HINGE.replace(f'{key}="', f'{key}="-')
-        ((message, _),) = told(TWO, bad)
-        assert message.endswith("must not be negative")
+    ((message, fatal),) = told(TWO, HINGE.replace('effort="', 'effort="-'))
+    assert (message, fatal) == ('<limit effort="-10"> must not be negative', True)
+    ((message, fatal),) = told(TWO, HINGE.replace('velocity="', 'velocity="-'))
+    assert message.startswith('<limit velocity="-5"> is negative and left out')
+    assert not fatal
+    for scale, count in (("2", 0), ("1 2 3", 0), ("1 2", 1), ("1 2 3 4", 1), ("", 1)):
+        assert len(with_shape(f'<mesh filename="a.stl" scale="{scale}"/>')) == count
+    assert with_shape('<sphere radius="0.0"/>') == []  # a point
+    assert len(with_shape('<sphere radius="-0.1"/>')) == 1
     for key in ("damping", "friction"):
         for value, count in (("0", 0), ("-1e-9", 1)):
             dynamics = HINGE.replace("</joint>", f'<dynamics {key}="{value}"/></joint>')
@@ -81,7 +86,7 @@ def test_axes(kind, count):
 
 
 def test_limits():
-    """A lower limit may equal the upper one, and not lie above it."""
+    """A lower limit may equal the upper one; one above it is told, of joints that have a range."""
     bounds = {"lower": 0.5, "upper": 0.5}
 
     def joint(lower, upper):
@@ -90,9 +95,9 @@ def test_limits():
         return ET.tostring(element, encoding="unicode")
 
     assert told(TWO, joint(**bounds)) == []
-    free = joint(0.6, 0.5).replace("revolute", "fixed")
-    assert told(TWO, free)[0][0] == "its lower limit 0.6 is above the upper one, 0.5"
-    assert told(TWO, joint(0.6, 0.5)) == [("its lower limit 0.6 is above the upper one, 0.5", True)]
+    assert told(TWO, joint(0.6, 0.5).replace("revolute", "fixed")) == []
+    what = "its lower limit 0.6 is above the upper one, 0.5: it has no range here"
+    assert told(TWO, joint(0.6, 0.5)) == [(what, False)]
 
 
 @pytest.mark.parametrize(
@@ -139,14 +144,14 @@ def test_mimics():
 
 
 @pytest.mark.parametrize("shapes", ["", "<sphere radius='1'/><sphere radius='1'/>"])
-@pytest.mark.parametrize("kind", ["visual", "collision"])
-def test_one_shape_each(shapes, kind):
-    """Neither none nor two."""
-    (problem,) = told(link("a", shapes=shape(kind, shapes)))
-    assert problem == (
-        f"a <{kind}> must hold one shape of box, sphere, cylinder, capsule, mesh",
-        True,
-    )
+def test_one_shape_each(shapes):
+    """Neither none nor two; of what a link looks like it is left out."""
+    what = "must hold one shape of box, sphere, cylinder, capsule, mesh"
+    problem = (f"a <collision> {what}", True)
+    assert told(link("a", shapes=shape("collision", shapes))) == [problem]
+    root = ET.fromstring(robot(link("a", shapes=shape("visual", shapes))))
+    assert leave_out_looks(root) == [f"what link 'a' looks like is left out: a <visual> {what}"]
+    assert root.find("link/visual") is None
 
 
 def inertia(mass=1.0, **moments):

@@ -349,6 +349,26 @@ def test_a_task_that_exits_is_an_error(backend):
         assert dict(side_by_side(pow, 2, [3])) == {0: 8}
 
 
+INTERRUPTS = """
+import signal
+from rollout_commands import blocked
+from nmdp_pin._parallel.tasks import side_by_side
+print([mask for _, mask in side_by_side(blocked, None, range(2), n_jobs=2)])
+print(blocked(None, 0))
+"""
+
+
+def test_workers_leave_ctrl_c_to_the_program():
+    """A terminal sends it to all processes, and workers that start or compute would print it."""
+    made = subprocess.run(
+        [sys.executable, "-c", INTERRUPTS],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert made.stdout.splitlines() == ["[True, True]", "False"], made.stderr
+
+
 def test_workers_end_with_a_killed_program(tmp_path):
     """They neither compute on nor wait, in the middle of a task."""
     code = (

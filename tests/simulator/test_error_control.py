@@ -36,9 +36,8 @@ def results(sim: Simulator, state: State, duration: float, dt: float = PERIOD) -
 def swinging(method: str, order: int, tolerance: float) -> tuple[Simulator, State]:
     """A pendulum that is let go at 1 rad."""
     space = FrictionCone(stiffness=1.0)
-    sim = Simulator(
-        pendulum(), far_ground(), space, method, control=ErrorControl(atol=tolerance), order=order
-    )
+    control = ErrorControl(atol=tolerance, max_work=100_000)  # first order takes it
+    sim = Simulator(pendulum(), far_ground(), space, method, control=control, order=order)
     return sim, sim.state(np.ones(1))
 
 
@@ -177,6 +176,21 @@ def test_a_failed_step_reports_the_error_of_what_was_made():
     half = control.step(failing, state, PASSIVE, h)
     assert not half.status.ok
     assert 0.0 < half.error < 1.0
+
+
+def test_a_step_of_many_sub_steps_is_given_up():
+    """Also where each of them is accepted: 18,000 of the smallest would take seconds."""
+    space = FrictionCone(stiffness=1.0)
+    sim = Simulator(block(), far_ground(), space, control=ErrorControl(atol=1e-6), order=1)
+    state = sim.state()
+    result = sim.step(state, None, 0.18)
+    assert result.status is Status.BUDGET_SPENT
+    assert result.state is state
+    made = len(result.step_sizes) + result.discarded
+    most = ErrorControl(atol=1e-6).max_work
+    assert most < result.work + 5 * made < most + 50
+    assert sum(result.step_sizes) < 0.18
+    assert sim.step(state, None, 0.005).status is Status.CONVERGED
 
 
 def test_replay_is_exact():

@@ -108,7 +108,16 @@ def test_a_failed_step_has_the_shapes_of_a_step():
     for name, shape in shapes.items():
         np.testing.assert_array_equal(getattr(made, name), np.zeros(shape), strict=True)
     assert made.objective == made.kinetic_energy == made.potential_energy == 0.0
-    assert np.isnan(made.residual)
+    assert made.residual == np.inf
+
+
+@pytest.mark.parametrize(("residual", "told"), [(0.5, 0.5), (np.nan, np.inf), (np.inf, np.inf)])
+def test_a_failed_step_has_numbers_only(residual, told):
+    """A residual that a solver left without a value is infinite."""
+    state = State(0.3, np.zeros(7), np.ones(6))
+    counts = {"iterations": 2, "evaluations": 3, "work": 5}
+    made = failed_step(state, Status.NOT_FINITE, n_contacts=4, h=0.01, residual=residual, **counts)
+    assert made.residual == told
 
 
 def test_an_overflow_is_a_failed_step():

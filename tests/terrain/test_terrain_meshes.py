@@ -1,12 +1,14 @@
 """Meshes and height fields against brute force, boxes and finite differences."""
 
 import pickle
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
 
+from nmdp_pin._files import limited_process
 from nmdp_pin._terrain import Box, HeightField, Mesh, Terrain
 from nmdp_pin._terrain.triangles import _morton
 from nmdp_pin.errors import TerrainError
@@ -332,6 +334,16 @@ def test_unreadable_mesh_file(tmp_path: Path, suffix: str, content: bytes) -> No
         Mesh(path=str(path))
 
 
+def test_a_mesh_file_that_takes_for_ever(tmp_path: Path, monkeypatch) -> None:
+    """Parsers read within limits of time and memory."""
+    monkeypatch.setattr(limited_process, "SECONDS", 1)
+    monkeypatch.setattr("nmdp_pin._terrain.mesh._triangles", lambda *file: time.sleep(60.0))
+    path = tmp_path / "rock.stl"
+    path.write_text(stl(BOX_VERTICES, BOX_FACES))
+    with pytest.raises(TerrainError, match=r"rock\.stl: cannot be read as STL: it takes more than"):
+        Mesh(path=str(path))
+
+
 @pytest.mark.parametrize("number", ["nan", "-inf", "1e400", "2.5E+12", "9" * 40])
 @pytest.mark.parametrize(("suffix", "text"), [(".stl", stl), (".obj", obj)])
 def test_numbers_out_of_range(
@@ -440,7 +452,7 @@ def test_cones_are_weighted_by_angles() -> None:
     box = trimesh.creation.box((1.0, 2.0, 3.0))
     tables = Terrain(Mesh(vertices=box.vertices, faces=box.faces)).arrays.triangles
     expected = 0.5 * np.pi * np.sign(tables.vertices)
-    np.testing.assert_allclose(tables.cones, expected, atol=1e-12)
+    np.testing.assert_allclose(tables.pseudonormals, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("away", [0.0, 5.0, -5.0])

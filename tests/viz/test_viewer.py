@@ -18,6 +18,7 @@ import pytest
 import trimesh
 from sample_motion import LEG, hop_recording, hop_result, hop_state, hopper
 
+from nmdp_pin._files import limited_process
 from nmdp_pin._robot import Robot
 from nmdp_pin._runs.recorder import Recorder
 from nmdp_pin._scenario import Scenario
@@ -108,6 +109,16 @@ def test_broken_mesh_files_are_one_kind_of_error(tmp_path: Path, content: bytes)
         except ValueError:
             parts = []
         assert parts == []
+
+
+def test_a_mesh_file_that_takes_for_ever(tmp_path: Path, monkeypatch) -> None:
+    """A picture that is a pipe has no end; the mesh is given up."""
+    monkeypatch.setattr(limited_process, "SECONDS", 1)
+    os.mkfifo(tmp_path / "look.mtl")
+    path = tmp_path / "box.obj"
+    path.write_text("mtllib look.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    with pytest.raises(ValueError, match="it takes more than 1 s"):
+        read_mesh(path, WHITE)
 
 
 def _scene_with(shape: pin.GeometryObject) -> Scene:

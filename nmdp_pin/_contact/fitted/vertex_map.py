@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._files.input_file import read_input
+from nmdp_pin._words import one_line
 from nmdp_pin.errors import ContactError, MissingExtra
 
 POSES = (("depth",), ("depth", "tilt_x", "tilt_y"))
@@ -178,7 +179,7 @@ class OnnxVertices(VertexMap):
                 self._content, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception as error:  # its errors have no common class
-            raise self._error(f"cannot be used as an ONNX model: {error}") from None
+            raise self._error(f"cannot be used as an ONNX model: {one_line(error)}") from None
 
     def _run(self, output: str, poses: np.ndarray) -> np.ndarray:
         found = self._session.run([output], {"pose": poses.astype(self._type)})[0]
@@ -201,7 +202,7 @@ class OnnxVertices(VertexMap):
         try:
             found = {name: self._run(name, poses) for name in sorted(self._outputs & _OUTPUTS)}
         except Exception as error:  # its errors have no common class
-            raise self._error(f"fails on poses of shape {poses.shape}: {error}") from None
+            raise self._error(f"fails on poses of shape {poses.shape}: {one_line(error)}") from None
         V = found["vertices"]
         if V.ndim != 3 or len(V) != 2 or V.shape[1] not in (3, 6):
             raise self._error(f"gives vertices of shape {V.shape} for 2 poses, not (2, 3 or 6, m)")

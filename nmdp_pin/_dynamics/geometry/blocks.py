@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from nmdp_pin._kernels.geometry.contacts import POLYTOPES
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin._terrain.shape import box_around
 
@@ -39,7 +40,7 @@ def balls_around(blocks: np.ndarray, local: np.ndarray, sizes: np.ndarray) -> np
 def boxes_around(
     blocks: np.ndarray,
     bodies: np.ndarray,
-    polytopes: np.ndarray,
+    kinds: np.ndarray,
     surfaces: Mapping[int, Terrain],
 ) -> np.ndarray:
     """Boxes around the shapes of blocks, without bounds for polytopes, shape (g, 2, 3).
@@ -47,13 +48,13 @@ def boxes_around(
     Args:
         blocks: where they begin, shape (g + 1,).
         bodies: bodies of the candidates, shape (k, 2).
-        polytopes: pairs of polytopes of the candidates, -1: none, shape (k,).
+        kinds: kinds of the candidates, shape (k,).
         surfaces: surfaces by body.
     """
     around = functools.cache(lambda body: _box_around(surfaces[body]))
     found = np.tile(_UNBOUNDED, (len(blocks) - 1, 1, 1))
     for g, begin in enumerate(blocks[:-1].tolist()):
-        if polytopes[begin] < 0:
+        if kinds[begin] != POLYTOPES:
             found[g] = around(int(bodies[begin, 1]))
     return found
 

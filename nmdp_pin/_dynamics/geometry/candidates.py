@@ -1,29 +1,36 @@
 """Pairs of contact spheres and shapes, and of polytopes, as arrays for the kernels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from nmdp_pin._dynamics.geometry.blocks import balls_around, blocks_of, boxes_around
 from nmdp_pin._dynamics.geometry.hulls import placed
 from nmdp_pin._dynamics.geometry.polytopes import polytope_pairs
-from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, solid_pairs
+from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, SolidPair, solid_pairs
 from nmdp_pin._dynamics.geometry.world_points import touches
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.geometry.contacts import (
-    FLAT,
-    MINIMA,
+    DISC,
+    ELLIPSOID_SURFACE,
+    N_FEATURES,
+    N_MINIMA,
+    N_OVERLAPS,
+    N_RIM,
+    OVERLAP,
+    POLYTOPES,
     REACH,
-    RIM,
-    SOLID,
+    SPHERE_MESH,
+    SPHERE_PLANE,
+    SPHERE_SOLID,
     ContactFrames,
     ContactPairs,
     Contacts,
     most_features,
 )
-from nmdp_pin._kernels.geometry.polytopes import KINDS, NONE, Polytopes
+from nmdp_pin._kernels.geometry.polytopes import CIRCULAR_RIM, FEATURE_KINDS, NONE, Polytopes
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER
-from nmdp_pin._kernels.geometry.rims import is_rim
 from nmdp_pin._kernels.geometry.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
@@ -37,7 +44,32 @@ _SAME = 1e-6  # [m] between a disc and the end of a cylinder that it is
 def n_pairs_of(candidates: ContactPairs) -> int:
     """Number above those by which a warm start knows pairs."""
     most = int(most_features(candidates.polytopes, candidates.triangles))
-    return len(candidates.rows) + KINDS * len(candidates.polytopes.pairs) * most**2
+    return len(candidates.rows) + FEATURE_KINDS * len(candidates.polytopes.pairs) * most**2
+
+
+class _Pair(NamedTuple):
+    """A pair that may touch; fields as in `ContactPairs`, one of each, and its reach [m]."""
+
+    kind: int
+    bodies: tuple[int, int]
+    local: np.ndarray
+    radius: float
+    semi_axes: np.ndarray
+    row: int
+    surface: int
+    point: int
+    slot: int
+    polytopes: int = -1
+    extent: float = 0.0
+
+
+class _Surfaces(NamedTuple):
+    """Surfaces by joint, the world's 0; the rows of their shapes; kinds and owners of the rows."""
+
+    by_joint: Mapping[int, Terrain]
+    rows_of: Mapping[int, list[int]]
+    kinds: np.ndarray
+    owners: np.ndarray
 
 
 def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
@@ -46,7 +78,59 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
     The row of a mesh is repeated, once for each of the local minima of the distance to a sphere.
     Corners of polytopes make no pairs with the polytopes that theirs touch as such.
     """
-    surfaces = {0: terrain, **robot.surfaces, **_links(robot, terrain)}  # by joint
+    tables = _surfaces(robot, terrain)
+    surfaces, owners = tables.by_joint, tables.owners
+    polytopes, needless = polytope_pairs(robot, surfaces, tables.rows_of)
+    pairs = [*_pairs_of_points(robot, tables, needless), *_pairs_of_world(robot, tables)]
+    watched, begin = solid_pairs(robot, surfaces, tables.rows_of), len(pairs)
+    pairs += _pairs_of_solids(watched, begin)
+    pairs += _pairs_of_polytopes(robot, polytopes, owners)
+    kinds = np.array([pair.kind for pair in pairs], np.int64)
+    bodies = np.array([pair.bodies for pair in pairs], np.int64).reshape(-1, 2)
+    local = np.array([pair.local for pair in pairs]).reshape(-1, 3)
+    radii = np.array([pair.radius for pair in pairs], dtype=float)
+    axes = np.array([pair.semi_axes for pair in pairs]).reshape(-1, 3, 3)
+    rows = np.array([pair.row for pair in pairs], np.int64)
+    extents = np.array([pair.extent for pair in pairs], dtype=float)
+    sizes = extents + radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
+    blocks = blocks_of(bodies[kinds != POLYTOPES], len(bodies))
+    facing, points = _facing(bodies, local, radii, axes, surfaces), robot.contact_points
+    return ContactPairs(
+        contact_kinds=kinds,
+        bodies=bodies,
+        local=local,
+        radii=radii,
+        rows=rows,
+        surfaces=np.array([pair.surface for pair in pairs], np.int64),
+        points=np.array([pair.point for pair in pairs], np.int64),
+        carriers=points.joints[: points.n_terrain].astype(np.int64),
+        places=points.positions[: points.n_terrain].copy(),
+        semi_axes=axes,
+        facing=facing,
+        own_polytopes=_own_polytopes(rows, bodies, local, facing, polytopes, owners),
+        slots=np.array([pair.slot for pair in pairs], np.int64),
+        kinds=tables.kinds,
+        shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
+        pointed=_pointed(tables.kinds, owners, polytopes),
+        triangles=joined([surface.arrays.triangles for surface in surfaces.values()]),
+        owners=owners,
+        blocks=blocks,
+        balls=balls_around(blocks, local, sizes),
+        boxes=boxes_around(blocks, bodies, kinds, surfaces),
+        polytopes=polytopes,
+        pairs=np.array([pair.polytopes for pair in pairs], np.int64),
+        solids=register(SolidCalls(watched, begin), kinds) if watched else 0,
+        shaped=bool((kinds != SPHERE_PLANE).any()) or max(map(len, tables.rows_of.values())) > 1,
+        rise=np.zeros(len(pairs)),
+        reach=REACH,
+        distant=False,
+        rolling=False,
+    )
+
+
+def _surfaces(robot: Robot, terrain: Terrain) -> _Surfaces:
+    """Surfaces of the world, of bodies that others touch, and of what touches solids."""
+    surfaces = {0: terrain, **robot.surfaces, **_links(robot, terrain)}
     kinds, first, meshes = [], 0, 0
     owners: list[int] = []
     rows_of: dict[int, list[int]] = {}
@@ -57,80 +141,67 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
         kinds.append(table + np.array([0, first, meshes]))
         first += len(surface.shapes)
         meshes += len(surface.arrays.triangles.trees)
-    table = np.concatenate(kinds)
+    return _Surfaces(surfaces, rows_of, np.concatenate(kinds), np.array(owners, np.int64))
+
+
+def _kind_of(semi_axes: np.ndarray, shape: int) -> int:
+    """Kind of the contact of a sphere, which may be swept, with a shape of a kind."""
+    if semi_axes.any():
+        return ELLIPSOID_SURFACE if semi_axes[2].any() else DISC
+    return {PLANE: SPHERE_PLANE, MESH: SPHERE_MESH}.get(shape, SPHERE_SOLID)
+
+
+def _pairs_of_points(
+    robot: Robot, tables: _Surfaces, needless: set[tuple[int, int]]
+) -> Iterator[_Pair]:
+    """Pairs of the contact points, but for those with rows that need none."""
     points = robot.contact_points
-    polytopes, needless = polytope_pairs(robot, surfaces, rows_of)
-    of_pairs = np.array(owners, np.int64)[polytopes.rows[polytopes.pairs]]
-    pairs: list[tuple[int, int, int, int]] = []  # point, slot, row, pair of polytopes
-    for point, (axes, joint) in enumerate(
-        zip(points.semi_axes, points.touches.tolist(), strict=True)
+    for point, (axes, joint, touched) in enumerate(
+        zip(points.semi_axes, points.joints.tolist(), points.touches.tolist(), strict=True)
     ):
+        centre, radius = points.positions[point], float(points.radii[point])
         disc = axes.any() and not axes[2].any()
-        for slot in range(RIM if disc else 1):
-            for row in rows_of[joint]:
+        for slot in range(N_RIM if disc else 1):
+            for row in tables.rows_of[touched]:
                 if (point, row) not in needless:
-                    minima = table[row, 0] == MESH and slot == 0
-                    pairs += [(point, slot, row, -1)] * (MINIMA if minima else 1)
-    n, of_world = len(pairs), touches(robot, surfaces, rows_of)
-    pairs += [(touch.reported, touch.slot, touch.row, -1) for touch in of_world]
-    watched, begin = solid_pairs(robot, surfaces, rows_of), len(pairs)
-    for pair in watched:
-        slot = RIM + FLAT + len(pairs)
-        pairs += [(pair.reported, slot + k, pair.rows[1], -1) for k in range(SOLID)]
-    for x, (_, b) in enumerate(polytopes.pairs.tolist()):
-        point = int(polytopes.points[polytopes.first_points[x, 0]])
-        pairs += [(point, RIM + k, int(polytopes.rows[b]), x) for k in range(FLAT)]
-    index, slots, rows, of_polytopes = np.array(pairs, np.int64).reshape(-1, 4).T.copy()
-    bodies = np.stack([points.joints, points.touches], axis=1).astype(np.int64)[index]
-    bodies[of_polytopes >= 0] = of_pairs[of_polytopes[of_polytopes >= 0]]
-    local, axes = points.positions[index], points.semi_axes[index]
-    radii, shown = np.asarray(points.radii, dtype=float)[index], rows.copy()
-    for k, touch in enumerate(of_world, n):
-        sphere = touch.point
-        bodies[k], local[k], radii[k] = (0, touch.body), sphere.centre, sphere.radius
-        axes[k], shown[k] = sphere.semi_axes, sphere.row
-    extents, solid = np.zeros(len(index)), np.zeros(len(index), dtype=bool)
+                    shape = int(tables.kinds[row, 0])
+                    kind, bodies = _kind_of(axes, shape), (joint, touched)
+                    pair = _Pair(kind, bodies, centre, radius, axes, row, row, point, slot)
+                    yield from [pair] * (N_MINIMA if shape == MESH and slot == 0 else 1)
+
+
+def _pairs_of_world(robot: Robot, tables: _Surfaces) -> Iterator[_Pair]:
+    """Pairs of points of the world and shapes of links."""
+    for touch in touches(robot, tables.by_joint, tables.rows_of):
+        sphere, row = touch.point, touch.row
+        axes, kind = sphere.semi_axes, _kind_of(sphere.semi_axes, int(tables.kinds[row, 0]))
+        centre, point, bodies = sphere.centre, touch.reported, (0, touch.body)
+        yield _Pair(kind, bodies, centre, sphere.radius, axes, row, sphere.row, point, touch.slot)
+
+
+def _pairs_of_solids(watched: list[SolidPair], begin: int) -> Iterator[_Pair]:
+    """Pairs of solids whose overlap coal finds; the first one has the number `begin`."""
     for x, pair in enumerate(watched):
-        of_pair, top = slice(begin + SOLID * x, begin + SOLID * (x + 1)), pair.solids[0]
-        bodies[of_pair], local[of_pair] = pair.bodies, top.placement.translation
-        radii[of_pair], axes[of_pair], solid[of_pair] = 0.0, 0.0, True
-        extents[of_pair] = np.linalg.norm(top.half_extents)
-    sizes = extents + radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
-    blocks = blocks_of(bodies[of_polytopes < 0], len(bodies))
-    facing = _facing(bodies, local, radii, axes, surfaces)
-    plain = (table[rows, 0] == PLANE) & (of_polytopes < 0) & ~axes.any(axis=(1, 2))
-    return ContactPairs(
-        bodies=bodies.reshape(-1, 2),
-        local=local.reshape(-1, 3),
-        radii=radii,
-        rows=rows,
-        surfaces=shown,
-        points=index,
-        carriers=points.joints[: points.n_terrain].astype(np.int64),
-        places=points.positions[: points.n_terrain].copy(),
-        semi_axes=axes.reshape(-1, 3, 3),
-        facing=facing,
-        pieces=_pieces(rows, bodies, local, facing, polytopes, np.array(owners)),
-        slots=slots,
-        kinds=table,
-        shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
-        pointed=_pointed(table, np.array(owners), polytopes),
-        triangles=joined([surface.arrays.triangles for surface in surfaces.values()]),
-        owners=np.array(owners, np.int64),
-        blocks=blocks,
-        balls=balls_around(blocks, local, sizes),
-        boxes=boxes_around(blocks, bodies, of_polytopes, surfaces),
-        polytopes=polytopes,
-        pairs=of_polytopes,
-        plain=plain,
-        solid=solid,
-        solids=register(SolidCalls(watched, begin), solid) if watched else 0,
-        shaped=not plain.all() or max(map(len, rows_of.values())) > 1,
-        rise=np.zeros(len(index)),
-        reach=REACH,
-        distant=False,
-        rolling=False,
-    )
+        top, row, none = pair.solids[0], pair.rows[1], np.zeros((3, 3))
+        centre, extent = top.placement.translation, float(np.linalg.norm(top.half_extents))
+        for k in range(N_OVERLAPS):
+            slot = N_RIM + N_FEATURES + begin + N_OVERLAPS * x + k
+            yield _Pair(
+                *(OVERLAP, pair.bodies, centre, 0.0, none, row, row, pair.reported, slot),
+                extent=extent,
+            )
+
+
+def _pairs_of_polytopes(robot: Robot, polytopes: Polytopes, owners: np.ndarray) -> Iterator[_Pair]:
+    """Pairs of polytopes."""
+    points = robot.contact_points
+    for x, (a, b) in enumerate(polytopes.pairs.tolist()):
+        point, row = int(polytopes.points[polytopes.first_points[x, 0]]), int(polytopes.rows[b])
+        bodies = int(owners[polytopes.rows[a]]), int(owners[row])
+        centre, radius, axes = points.positions[point], points.radii[point], points.semi_axes[point]
+        for k in range(N_FEATURES):
+            slot = N_RIM + k
+            yield _Pair(POLYTOPES, bodies, centre, radius, axes, row, row, point, slot, x)
 
 
 def _pointed(table: np.ndarray, owners: np.ndarray, polytopes: Polytopes) -> np.ndarray:
@@ -144,7 +215,7 @@ def _pointed(table: np.ndarray, owners: np.ndarray, polytopes: Polytopes) -> np.
     return pointed
 
 
-def _pieces(
+def _own_polytopes(
     rows: np.ndarray,
     bodies: np.ndarray,
     local: np.ndarray,
@@ -157,7 +228,7 @@ def _pieces(
     It is the polytope of a corner, a rim of the solid of a rim or tip, and -1 of others.
     """
     found = np.full(len(rows), -1)
-    rims = [bool(is_rim(polytopes, p)) for p in range(len(polytopes.rows))]
+    rims = (polytopes.kinds == CIRCULAR_RIM).tolist()
     pairs = polytopes.pairs.tolist()
     for touched, own in (*pairs, *(pair[::-1] for pair in pairs)):
         if not rims[touched]:
@@ -232,6 +303,7 @@ def new_contacts(candidates: ContactPairs) -> Contacts:
         feature_margin=np.zeros((k, 1)),
         directions=np.zeros((len(candidates.polytopes.pairs), 3)),
         reference=np.zeros((k, 4, 3)),
+        rolling=candidates.rolling,
     )
 
 

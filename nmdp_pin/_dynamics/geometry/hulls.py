@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy  # whose parts are imported when they are used
 
+from nmdp_pin._kernels.geometry.polytopes import CIRCULAR_RIM, FACETED, ROUND, WORLD_MESH
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import (
     Box,
@@ -43,8 +44,7 @@ class Hull:
     rim: float = 0.0  # radius of the rims that are its ends [m]
     inner: bool = False  # whether the shape reaches beyond it
     axis: np.ndarray | None = None  # rims, or rim and tip, that touch as well [m], shape (2, 3)
-    ring: bool = False  # whether it is a rim, with a vertex in its centre and one along its axis
-    solid: bool = False  # whether it stands for a cone or ellipsoid
+    kind: int = FACETED  # a rim has a vertex in its centre, and one along its axis
 
     @property
     def flat(self) -> bool:
@@ -71,13 +71,13 @@ def hulls_of(robot: Robot, body: int, row: int, shape: Shape) -> list[Hull]:
         found = [] if isinstance(shape, Cone) else [side]
         if not isinstance(shape, Capsule):
             sides = (-1.0,) if isinstance(shape, Cone) else (-1.0, 1.0)
-            found += [_ring(side, shape, end) for end in sides]
+            found += [_rim(side, shape, end) for end in sides]
         if isinstance(shape, Cone):
-            found.append(_solid(side, shape))
+            found.append(_round(side, shape))
         return found if isinstance(shape, Capsule) or body == 0 else [*found, _prism(side, shape)]
     if isinstance(shape, Ellipsoid):
         none = np.zeros((0, 3))
-        return [_solid(Hull(body, row, none, none, np.zeros(0), _LONE_EDGE), shape)]
+        return [_round(Hull(body, row, none, none, np.zeros(0), _LONE_EDGE), shape)]
     if isinstance(shape, Mesh) and body > 0:
         points = robot.contact_points
         own = (points.joints == body) & (points.radii == 0.0) & ~points.semi_axes.any(axis=(1, 2))
@@ -91,7 +91,7 @@ def hulls_of(robot: Robot, body: int, row: int, shape: Shape) -> list[Hull]:
         return [_hull(body, row, corners)]
     if isinstance(shape, Mesh | HeightField):
         none = np.zeros((0, 3))
-        return [Hull(body, row, none, none, np.zeros(0), np.zeros((0, 4), int))]
+        return [Hull(body, row, none, none, np.zeros(0), np.zeros((0, 4), int), kind=WORLD_MESH)]
     return []
 
 
@@ -112,7 +112,7 @@ def placed(shape: Solid, vertices: np.ndarray) -> np.ndarray:
     return result
 
 
-def _ring(side: Hull, shape: Cylinder | Cone, end: float) -> Hull:
+def _rim(side: Hull, shape: Cylinder | Cone, end: float) -> Hull:
     """The rim at an end of a cylinder or cone."""
     axis = np.array([0.0, 0.0, end])
     vertices = placed(
@@ -124,16 +124,16 @@ def _ring(side: Hull, shape: Cylinder | Cone, end: float) -> Hull:
         normals=np.zeros((0, 3)),
         levels=np.zeros(0),
         edges=np.zeros((0, 4), int),
-        ring=True,
+        kind=CIRCULAR_RIM,
     )
 
 
-def _solid(side: Hull, shape: Cone | Ellipsoid) -> Hull:
+def _round(side: Hull, shape: Cone | Ellipsoid) -> Hull:
     """A cone or ellipsoid on whose side edges lie: its tip and axis, or centre, in a ball."""
     none, around = np.zeros((0, 4), int), float(np.linalg.norm(shape.half_extents))
     if not isinstance(shape, Cone):
         centre = placed(shape, np.zeros((1, 3)))
-        return replace(side, vertices=centre, edges=none, rounding=around, solid=True)
+        return replace(side, vertices=centre, edges=none, rounding=around, kind=ROUND)
     tip, axis = side.vertices[1:], shape.placement.rotation[None, :, 2].copy()
     return replace(
         side,
@@ -143,7 +143,7 @@ def _solid(side: Hull, shape: Cone | Ellipsoid) -> Hull:
         edges=none,
         rounding=float(np.hypot(shape.radius, shape.length)),
         axis=tip,
-        solid=True,
+        kind=ROUND,
     )
 
 

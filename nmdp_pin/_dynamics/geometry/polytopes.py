@@ -6,7 +6,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from nmdp_pin._dynamics.geometry.hulls import SAME, Hull, hulls_of
-from nmdp_pin._kernels.geometry.polytopes import Polytopes
+from nmdp_pin._kernels.geometry.polytopes import (
+    CIRCULAR_RIM,
+    ROUND,
+    WORLD_MESH,
+    Polytopes,
+)
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Terrain
 
@@ -37,8 +42,9 @@ def polytope_pairs(
     pairs, numbers, needless = [], [], set()
     for a, b in itertools.product(range(len(hulls)), repeat=2):
         one, other = hulls[a], hulls[b]
-        unlike = one.ring is not other.ring or one.solid is not other.solid
-        of_world = one.body == 0 and unlike and (one.ring or other.solid)
+        rims, curved = _are(CIRCULAR_RIM, one, other), _are(ROUND, one, other)
+        unlike = rims[0] is not rims[1] or curved[0] is not curved[1]
+        of_world = one.body == 0 and unlike and (rims[0] or curved[1])
         if (one.body, other.body) not in facing and not of_world:
             continue
         if of_world and (other.body, 0) not in facing:
@@ -63,19 +69,23 @@ def polytope_pairs(
     ), (needless)
 
 
+def _are(kind: int, one: Hull, other: Hull) -> tuple[bool, bool]:
+    """Whether two polytopes are of a kind."""
+    return one.kind == kind, other.kind == kind
+
+
 def _may_touch(one: Hull, other: Hull) -> bool:
     """Whether features of two polytopes meet that are no contact points."""
-    if one.solid:
-        return other.solid and one.rim > 0.0 and other.rim > 0.0  # two cones
-    if other.solid:
+    rims, curved = _are(CIRCULAR_RIM, one, other), _are(ROUND, one, other)
+    if curved[0]:
+        return curved[1] and one.rim > 0.0 and other.rim > 0.0  # two cones
+    if curved[1]:
         felt = not one.flat and other.rim == 0.0  # ellipsoids on sides of cylinders
         return len(one.edges) > 0 and one.axis is None and not felt
-    if one.ring or other.ring:
-        return one.ring and (other.ring or (other.flat and other.axis is None))
-    if not len(one.vertices):
-        return False
-    if not len(other.vertices):
-        return True
+    if any(rims):
+        return rims[0] and (rims[1] or (other.flat and other.axis is None))
+    if one.kind == WORLD_MESH or other.kind == WORLD_MESH:
+        return one.kind != WORLD_MESH
     return one.axis is None is other.axis  # prisms feel meshes of the world alone
 
 
@@ -93,7 +103,7 @@ def _corners(robot: Robot, hull: Hull, touched: int) -> list[int]:
     if hull.axis is not None:
         gaps = np.linalg.norm(vertices[:, None] - hull.axis[None], axis=2)
         vertices = hull.axis[gaps.argmin(axis=1)]
-    for vertex in vertices[:1] if hull.ring else vertices:
+    for vertex in vertices[:1] if hull.kind == CIRCULAR_RIM else vertices:
         near = own[np.abs(points.positions[own] - vertex).max(axis=1, initial=0.0) < SAME]
         found.append(int(near[0]) if len(near) else -1)
     return found
@@ -127,6 +137,7 @@ def _joined(
         centres=np.array(centres).reshape(-1, 3),
         sizes=np.array(spread),
         rounding=np.array([hull.rounding for hull in hulls]),
+        kinds=np.array([hull.kind for hull in hulls], np.int64),
         rows=np.array([hull.row for hull in hulls], np.int64),
         pairs=np.array(pairs, np.int64).reshape(-1, 2),
         points=stacked(lists, (-1,), np.int64),

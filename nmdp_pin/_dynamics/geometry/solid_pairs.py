@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._dynamics.geometry.world_points import reported_point
-from nmdp_pin._kernels.geometry.contacts import SOLID, ContactFrames, Contacts
+from nmdp_pin._kernels.geometry.contacts import N_OVERLAPS, ContactFrames, Contacts
 from nmdp_pin._kernels.geometry.polytopes import BORDER, NONE
 from nmdp_pin._kernels.geometry.seams import BESIDE
 from nmdp_pin._robot import Robot
@@ -96,8 +96,8 @@ class SolidCalls:
 
     Such a contact is the deepest point of one of them and a plane that touches the other one, both
     held in the step. The plane has the direction in which they overlap least, unless they came from
-    another one. A pair may have `SOLID` of them, where no other shapes of a body cover the point or
-    the plane.
+    another one. A pair may have `N_OVERLAPS` of them, where no other shapes of a body cover the
+    point or the plane.
 
     Args:
         pairs: the pairs.
@@ -137,8 +137,8 @@ class SolidCalls:
             felt = places.depth[:n][of_pair].max(initial=0.0)
             if self._pairs[k].seams and (places.on_internal_edge[:n] & points & of_pair).any():
                 continue
-            begin = self._first + SOLID * k
-            free = np.flatnonzero(~contacts.listed[begin : begin + SOLID])
+            begin = self._first + N_OVERLAPS * k
+            free = np.flatnonzero(~contacts.listed[begin : begin + N_OVERLAPS])
             if len(free) and -overlap.min_distance > felt + BORDER:
                 found |= self._hold(contacts, k, begin + int(free[0]), overlap, P, P0)
         return found

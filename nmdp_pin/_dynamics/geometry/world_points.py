@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmdp_pin._dynamics.geometry.hulls import convex_corners, placed
-from nmdp_pin._kernels.geometry.contacts import MINIMA, RIM
+from nmdp_pin._kernels.geometry.contacts import N_MINIMA, N_RIM
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_geometry import directions, extreme_points
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Shape, Terrain
@@ -85,9 +85,9 @@ def touches(
                     continue
                 swept, slots = point.semi_axes.any(), 1
                 if swept and not point.semi_axes[2].any():
-                    slots = RIM
+                    slots = N_RIM
                 elif isinstance(shape, Mesh) and not swept:
-                    slots = MINIMA
+                    slots = N_MINIMA
                 found += [Touch(point, body, row, reported, slot) for slot in range(slots)]
     return found
 

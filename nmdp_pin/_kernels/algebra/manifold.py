@@ -33,7 +33,7 @@ SPHERICAL = 4  # a unit quaternion (x, y, z, w)
 FREE = 5  # a translation, then a unit quaternion
 
 
-@record
+@record(frozen=True)
 class Manifold:
     """The factors of a configuration space, one for each joint without parts.
 

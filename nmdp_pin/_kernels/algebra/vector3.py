@@ -49,6 +49,12 @@ def scaled(a: Vector3, t: float) -> Vector3:
 
 
 @jit
+def times(A: Array, x: Vector3) -> Vector3:
+    """The product of a matrix, shape (3, 3), and a vector."""
+    return dot(A[0], x), dot(A[1], x), dot(A[2], x)
+
+
+@jit
 def largest_difference(a: Vector3 | Array, b: Vector3) -> float:
     """Largest difference of the coordinates of two points."""
     return max(abs(a[0] - b[0]), abs(a[1] - b[1]), abs(a[2] - b[2]))

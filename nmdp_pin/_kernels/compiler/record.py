@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
 import hashlib
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.datamodel.models import PrimitiveModel
-from numba.core.datamodel.registry import register_default
-from numba.core.typing.templates import AttributeTemplate
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AttributeTemplate  # as `infer_getattr` asks for
 from numba.extending import (
     NativeValue,
     box,
@@ -32,9 +32,10 @@ from numba.extending import (
     intrinsic,
     lower_getattr_generic,
     lower_setattr_generic,
+    models,
+    register_model,
     unbox,
 )
-from numba.np.arrayobj import make_array, populate_array
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _SLOT = 8  # bytes of a number, an address or a length
@@ -69,12 +70,19 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as record
 else:
 
-    def record(cls: type) -> type:
-        """Class decorator that makes a record, which also is a dataclass, of annotated fields."""
+    def record(cls: type | None = None, *, frozen: bool = False) -> Any:
+        """Class decorator that makes a record, which also is a dataclass, of annotated fields.
+
+        Args:
+            cls: class.
+            frozen: whether no field is set anew; fields that kernels write are not frozen.
+        """
+        if cls is None:
+            return functools.partial(record, frozen=frozen)
         members = {name: cls.__dict__[name] for name in ("__doc__", "__module__")}
         members |= {"__qualname__": cls.__qualname__, "__annotations__": cls.__annotations__}
-        members |= {"__post_init__": _share, "__reduce__": _reduce}
-        result = dataclasses.dataclass(eq=False, slots=True)(
+        members |= {"__post_init__": _share_memory, "__reduce__": _reduce}
+        result = dataclasses.dataclass(eq=False, slots=True, frozen=frozen)(
             type(cls.__name__, (_Shared,), members)
         )
         kinds = {name: _NUMBERS.get(kind) for name, kind in cls.__annotations__.items()}
@@ -102,9 +110,10 @@ class _Shared:
 
     def __new__(cls, *args: Any, **fields: Any) -> Any:
         self = super().__new__(cls)
-        self._integers = np.zeros(cls._size, np.int64)
-        self._floats = self._integers.view(np.float64)
-        self._address = _data_of(self._integers)
+        integers = np.zeros(cls._size, np.int64)
+        object.__setattr__(self, "_integers", integers)
+        object.__setattr__(self, "_floats", integers.view(np.float64))
+        object.__setattr__(self, "_address", _data_of(integers))
         return self
 
 
@@ -121,7 +130,7 @@ def _number(place: int, kind: type) -> property:
     return property(read, write)
 
 
-def _share(self: Any) -> None:
+def _share_memory(self: Any) -> None:
     """Write the addresses and shapes of the arrays of a new record, and find its type."""
     if _CONFIG.DISABLE_JIT:
         return
@@ -146,7 +155,7 @@ def _share(self: Any) -> None:
         names = (field.name for field in dataclasses.fields(self))
         kinds = {name: types.unliteral(numba.typeof(getattr(self, name))) for name in names}
         _TYPES[known] = RecordType(cls, kinds)
-    self._numba_type_ = _TYPES[known]
+    object.__setattr__(self, "_numba_type_", _TYPES[known])
     _RECORDS[self._address] = self
 
 
@@ -185,8 +194,8 @@ def _itself(record: Any) -> Any:
 address_of: Any = _itself if _CONFIG.DISABLE_JIT else intrinsic(_address_of)
 
 
-@register_default(RecordType)
-class _Model(PrimitiveModel):
+@register_model(RecordType)
+class _Model(models.PrimitiveModel):
     """A record is an address."""
 
     def __init__(self, manager: Any, kind: RecordType) -> None:
@@ -222,9 +231,19 @@ def _constant(builder: Any, pointer: Any) -> Any:
     return value
 
 
+def _array_at(
+    context: Any, builder: Any, kind: Any, data: Any, shape: Any, strides: Any, size: int
+) -> Any:
+    """An array as NumPy's whose memory another object owns."""
+    array = context.make_array(kind)(context, builder)
+    memory = {"data": data, "shape": shape, "strides": strides, "itemsize": size, "meminfo": None}
+    context.populate_array(array, **memory)
+    return array._getvalue()
+
+
 @lower_getattr_generic(RecordType)  # type: ignore[untyped-decorator]
 def _read(context: Any, builder: Any, kind: RecordType, address: Any, name: str) -> Any:
-    """A field of a record; arrays are as NumPy's whose memory another object owns."""
+    """A field of a record."""
     field: Any = kind.fields[name]
     slots = _slots_of(context, builder, address, kind, name)
     if isinstance(field, _NUMERIC):
@@ -246,9 +265,7 @@ def _read(context: Any, builder: Any, kind: RecordType, address: Any, name: str)
         strides[-1] = length(size)
         for i in range(field.ndim - 2, -1, -1):
             strides[i] = builder.mul(strides[i + 1], shape[i + 1])
-    array = make_array(field)(context, builder)
-    populate_array(array, first, shape, strides, size, None)
-    return array._getvalue()
+    return _array_at(context, builder, field, first, shape, strides, size)
 
 
 @lower_setattr_generic(RecordType)  # type: ignore[untyped-decorator]
@@ -304,9 +321,7 @@ def _array(
     strides = [length(_SLOT)]
     for n in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], n))
-    array = make_array(kind)(context, builder)
-    populate_array(array, data, shape, strides, _SLOT, None)
-    return array._getvalue()
+    return _array_at(context, builder, kind, data, shape, strides, _SLOT)
 
 
 def _maker(kind: types.Array, zero: bool) -> Any:

@@ -29,6 +29,7 @@ from nmdp_pin._kernels.solver.force_sets import (
     new_sets,
     project,
     smooth,
+    smooth_disc,
 )
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.tree.joints import interval
@@ -119,9 +120,12 @@ def _contact_rates(
     piece = project(sets, 0, f, F, depth, out.Phi[x], X, out.Y[x], out.z[x])
     kind = piece % SECTORS
     out.near[x] = _is_near(sets, f, F, depth, from_force, kind, known)
+    smoothed = kappa > 0.0 and cone.sides == 0 and (depth > 0.0 or load > 0.0)
     if kind == BOUND or kind == RIM:
         X[2, 2] = sets.rho[0] * from_force / (cone.power * load)
-    elif kappa > 0.0 and cone.sides == 0 and (depth > 0.0 or load > 0.0):
+        if smoothed:
+            smooth_disc(sets, 0, f, F, kappa, out.Phi[x], X, out.Y[x])
+    elif smoothed:
         smooth(sets, 0, f, F, kappa, out.Phi[x], X, out.Y[x])
 
 

@@ -49,9 +49,13 @@ def find_switches(
             number = _add(switches, number, n + j, TOUCH, -1)
     for i in range(n):
         load = 0.0
-        for e in range(at.w.shape[1]):
-            load += at.w[i, e]
-        if load > UNLOADED and not contacts.rolls[i] and is_swept(table, contacts.index[i]):
+        if system.forces:
+            load = at.w[i, 2] / system.tree.weight
+        else:
+            for e in range(at.w.shape[1]):
+                load += at.w[i, e]
+        rolls = contacts.rolls[contacts.index[i]]
+        if load > UNLOADED and not rolls and is_swept(table, contacts.index[i]):
             number = _add(switches, number, i, RIM, -1)
     for x in range(face.tight.size):
         for e in range(first[x], first[x + 1]):
@@ -59,7 +63,7 @@ def find_switches(
                 number = _add(switches, number, at.active[x], WEIGHT, e - first[x])
     for x in range(face.tight.size):
         if face.kink_sum[x]:
-            number = _add(switches, number, at.active[x], SUM, -1)
+            number = _add(switches, number, at.active[x], WEIGHT if system.forces else SUM, -1)
     return number
 
 

@@ -12,7 +12,8 @@ from nmdp_pin._kernels.algebra.vector3 import Vector3, axpy, cross, dot, length,
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.geometry.polytopes import PARALLEL, TILT
 
-NEAREST, FIRST, SECOND = 0, 1, 2  # parts of a circle that touch a line; the others are crossings
+# Parts of a circle that touch a line: the nearest point, or one of two that cross it.
+NEAREST, FIRST_CROSSING, SECOND_CROSSING = 0, 1, 2
 PLACES = 16  # around a rim, from which those nearest to another are found
 _FACING = 0.5  # [-] cosine beyond which directions count as along each other
 _TURNS, _LARGEST = 30, 0.5  # Newton steps along a rim, and the largest one [rad]
@@ -93,7 +94,7 @@ def normal_to_line(axis: Vector3, arm: Vector3, f: Vector3, part: int) -> Vector
 
 
 @jit
-def _turned(axis: Vector3, arm: Vector3, angle: float) -> Vector3:
+def _rotated_arm(axis: Vector3, arm: Vector3, angle: float) -> Vector3:
     """An arm across an axis, turned about it."""
     return axpy(scaled(arm, math.cos(angle)), math.sin(angle), cross(axis, arm))
 
@@ -136,8 +137,8 @@ def arms_between(
             own, across, mixed = 2.0 * size, 2.0 * radius * radius, 0.0
             below = own * across
         dt, ds = (mixed * b - across * a) / below, (mixed * a - own * b) / below
-        arm = _turned(axis, arm, min(max(dt, -_LARGEST), _LARGEST))
-        far = _turned(other, far, min(max(ds, -_LARGEST), _LARGEST))
+        arm = _rotated_arm(axis, arm, min(max(dt, -_LARGEST), _LARGEST))
+        far = _rotated_arm(other, far, min(max(ds, -_LARGEST), _LARGEST))
     return arm, far, known and slope <= _FOUND
 
 
@@ -158,7 +159,7 @@ def normal_of_circles(
 def sample(axis: Vector3, radius: float, j: int) -> Vector3:
     """Arm to place j around a rim."""
     aside = (1.0, 0.0, 0.0) if abs(axis[0]) < _FACING else (0.0, 1.0, 0.0)
-    return _turned(axis, _arm_towards(axis, radius, aside), 2.0 * math.pi * j / PLACES)
+    return _rotated_arm(axis, _arm_towards(axis, radius, aside), 2.0 * math.pi * j / PLACES)
 
 
 @jit
@@ -186,12 +187,12 @@ def start_of(
     middle, low, high = sample(axis, radius, j), -2.0 * math.pi / PLACES, 2.0 * math.pi / PLACES
     for _ in range(_SECTIONS):
         left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        one, two = _turned(axis, middle, left), _turned(axis, middle, right)
+        one, two = _rotated_arm(axis, middle, left), _rotated_arm(axis, middle, right)
         if _apart(one, y, other, size) < _apart(two, y, other, size):
             high = right
         else:
             low = left
-    return _turned(axis, middle, 0.5 * (low + high))
+    return _rotated_arm(axis, middle, 0.5 * (low + high))
 
 
 @jit

@@ -27,8 +27,8 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import (
     BORDER,
+    CROSSED_ROUND,
     PARALLEL,
-    RIM,
     Polytope,
     crossing,
     polytope,
@@ -104,7 +104,7 @@ def find_cones(
     )
     if not (gap < limit and beyond <= feature_margin) or min(within, 0.0) > start + BORDER:
         return 0
-    features[0, 0], features[0, 1], features[0, 2], gaps[0] = RIM, part, 0, gap
+    features[0, 0], features[0, 1], features[0, 2], gaps[0] = CROSSED_ROUND, part, 0, gap
     return 1
 
 
@@ -119,7 +119,7 @@ def freeze_cones(
     p, local, side = row_of(a.vertices, 0), np.empty(3), 2.0 * contacts.features[i, 1] - 1.0
     e, n, gap, s, _ = _crossing(candidates, candidates.pairs[i], side, p, row_of(a.normals, 0))
     first = candidates.polytopes.pairs[candidates.pairs[i], 0]
-    rotate_back(M, np.array(scaled(e, 0.0 if candidates.rolling else s)), local)
+    rotate_back(M, np.array(scaled(e, 0.0 if contacts.rolling else s)), local)
     for j in range(3):
         contacts.held[i, j] = polytope(candidates.polytopes, first).vertices[0, j] + local[j]
         contacts.planes[i, j] = n[j]

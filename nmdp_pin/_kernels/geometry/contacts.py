@@ -5,7 +5,7 @@ contacts of a step are the candidates that may touch in it. Every contact is exp
 of the body that it touches, whose placement is P[b]; the world is the body 0.
 
 The sphere may be swept over an ellipsoid, or over a disc, such as the end of a cylinder. It then
-touches where these are nearest to the shape, at a point that moves along them. A disc has `RIM`
+touches where these are nearest to the shape, at a point that moves along them. A disc has `N_RIM`
 contacts with a shape: the others are at quarter turns along its rim from where that point is
 expected at the end of the step, fixed to the body. Where a disc is nearly parallel to the surface,
 as of a standing cylinder, all are fixed to the body.
@@ -19,12 +19,12 @@ comes deep into a thin floor is pushed back up, and not out of its bottom. A cor
 cylinder or cone feels the face in which its polytope is least deep; so does a rim or tip, where its
 solid is far deeper in the nearest one.
 
-Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
-cross. They are held during a step: their distances are those of points from planes, and of lines;
-they act where the vertex is over the face, and where the edges cross. The centre of a contact of
-edges is the end of the edge, its arm leads to the crossing. A polytope and a mesh of the world have
-as many, at peaks and ridges of the mesh; so have a rim and a polytope or another rim (`rims`), and
-a polytope and a cone or an ellipsoid (`sides`), at places that move along both.
+Two polytopes have up to `N_FEATURES` contacts, at vertices of one on faces of the other and where
+edges cross. They are held during a step: their distances are those of points from planes, and of
+lines; they act where the vertex is over the face, and where the edges cross. The centre of a
+contact of edges is the end of the edge, its arm leads to the crossing. A polytope and a mesh of the
+world have as many, at peaks and ridges of the mesh; so have a rim and a polytope or another rim
+(`rims`), and a polytope and a cone or an ellipsoid (`sides`), at places that move along both.
 
 A pair of solids is a contact where coal finds that they overlap deeper than their other contacts: a
 point of one of them and a plane at the other one, which are held during a step (`SolidCalls`).
@@ -40,28 +40,41 @@ from __future__ import annotations
 
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import record
-from nmdp_pin._kernels.geometry.polytopes import KINDS, NONE, ON_A, Polytopes
+from nmdp_pin._kernels.geometry.polytopes import FEATURE_KINDS, NONE, ON_A, Polytopes
 from nmdp_pin._kernels.geometry.triangles import Triangles
 
 REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
 NEARBY = 0.01  # [m] likewise of two bodies, which may stay close to each other
 LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
-MINIMA = 6  # contacts of a sphere with a mesh
-RIM = 4  # contacts of a disc with a shape
-FLAT = 16  # contacts of two polytopes
-SOLID = 4  # contacts of two solids that overlap deeper than their other contacts
+# Kinds of contacts: of a sphere and a plane, another shape with a closed form, or a mesh; of a
+# sphere that is swept over a disc or an ellipsoid, and any shape; of features of two polytopes; of
+# two solids, whose overlap coal finds.
+(
+    SPHERE_PLANE,
+    SPHERE_SOLID,
+    SPHERE_MESH,
+    DISC,
+    ELLIPSOID_SURFACE,
+    POLYTOPES,
+    OVERLAP,
+) = range(7)
+N_MINIMA = 6  # contacts of a sphere with a mesh
+N_RIM = 4  # contacts of a disc with a shape
+N_FEATURES = 16  # contacts of two polytopes
+N_OVERLAPS = 4  # contacts of two solids that overlap deeper than their other contacts
 
 
-@record
+@record(frozen=True)
 class ContactPairs:
     """Pairs that may touch.
 
     Args:
+        contact_kinds: kinds of the contacts, `SPHERE_PLANE` or one of the others, shape (k,).
         bodies: the body that carries the sphere, and the one that has the shape; 0 is the world,
             shape (k, 2).
         local: centres of the spheres in the frames of their bodies [m], shape (k, 3).
         radii: radii of the spheres [m], shape (k,).
-        rows: rows of the shapes in the tables, that of a mesh `MINIMA` times, shape (k,).
+        rows: rows of the shapes in the tables, that of a mesh `N_MINIMA` times, shape (k,).
         surfaces: rows of the shapes whose friction counts, those of the world before others, (k,).
         points: indices of the spheres among the robot's contact points; of those of the world, of
             the first point of the body that they touch, shape (k,).
@@ -71,8 +84,8 @@ class ContactPairs:
             of their bodies; 0 where there are fewer than three [m], shape (k, 3, 3).
         facing: directions out of the rims of cylinders and cones and of tips, in the frames of
             their bodies, and cosines, see `dynamics.candidates`; 0 of others, shape (k, 4).
-        pieces: of spheres that touch cylinders and cones, the polytopes of which they are corners,
-            or rims of the solids of which they are rims or tips, -1: none, shape (k,).
+        own_polytopes: of spheres that touch cylinders and cones, the polytopes of which they are
+            corners, or rims of the solids of which they are rims or tips, -1: none, shape (k,).
         slots: number of the contact among those of the disc, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
@@ -85,17 +98,16 @@ class ContactPairs:
         boxes: boxes around the shapes of blocks, in the frames of their bodies: centre and half
             lengths, inf where there are planes or polytopes [m], shape (g, 2, 3).
         polytopes: polytopes, in the frames of their bodies.
-        pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
-        plain: whether candidates are pairs of a sphere and a plane, shape (k,).
-        solid: whether they are pairs of solids, whose overlap coal finds, shape (k,).
-        solids: handle of these, see `SolidCalls`; 0: there are none.
-        shaped: whether others are there, or several planes of one body.
+        pairs: pairs of polytopes of the candidates, each `N_FEATURES` times, -1: none, shape (k,).
+        solids: handle of the pairs of solids, see `SolidCalls`; 0: there are none.
+        shaped: whether there are other kinds than `SPHERE_PLANE`, or several planes of one body.
         rise: rates rho / p at which they push out [1/s], shape (k,); see `kernels.stage.System`.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
-        rolling: whether contacts may move along discs and ellipsoids.
+        rolling: whether the law of contact lets contacts move along curved surfaces in a step.
     """
 
+    contact_kinds: Array
     bodies: Array
     local: Array
     radii: Array
@@ -106,7 +118,7 @@ class ContactPairs:
     places: Array
     semi_axes: Array
     facing: Array
-    pieces: Array
+    own_polytopes: Array
     slots: Array
     kinds: Array
     shapes: Array
@@ -118,8 +130,6 @@ class ContactPairs:
     boxes: Array
     polytopes: Polytopes
     pairs: Array
-    plain: Array
-    solid: Array
     solids: int
     shaped: bool
     rise: Array
@@ -149,6 +159,8 @@ class Contacts:
             twice `BORDER` where they do at its expected end [m], shape (k, 1).
         directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
+        rolling: whether they move along curved surfaces in the step; else they are held where they
+            are expected at its end.
     """
 
     n: Array
@@ -163,9 +175,10 @@ class Contacts:
     feature_margin: Array
     directions: Array
     reference: Array
+    rolling: bool
 
 
-@record
+@record(frozen=True)
 class ContactFrames:
     """The contacts at one configuration.
 
@@ -235,6 +248,6 @@ def identity(candidates: ContactPairs, contacts: Contacts, c: int) -> int:
         return c
     most = most_features(candidates.polytopes, candidates.triangles)
     if kind == NONE:
-        kind = KINDS - 1
-    features = (pair * KINDS + kind) * most + contacts.features[c, 1]
+        kind = FEATURE_KINDS - 1
+    features = (pair * FEATURE_KINDS + kind) * most + contacts.features[c, 1]
     return len(candidates.rows) + features * most + contacts.features[c, 2]

@@ -7,7 +7,6 @@ of a scene, and are compiled where a scene has such contacts.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from numba import objmode
 
@@ -17,31 +16,15 @@ from nmdp_pin._kernels.compiler.callbacks import call_overlaps
 from nmdp_pin._kernels.compiler.jit import Array, calling_jit, jit
 from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vector
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity
+from nmdp_pin._kernels.geometry import shape_selection, shapes, shares
 from nmdp_pin._kernels.geometry.contacts import (
     LOST,
+    SPHERE_PLANE,
     ContactFrames,
     ContactPairs,
     Contacts,
     list_contacts,
     reach_of,
-)
-from nmdp_pin._kernels.geometry.shapes import (
-    bend_shapes,
-    missed_shapes,
-    place_shapes,
-    select_shapes,
-    share_depths,
-    share_wrenches,
-)
-
-_SELECT, _MISSED, _PLACE, _BEND, _DEPTHS, _WRENCHES = range(6)
-_KERNELS: tuple[Any, ...] = (
-    select_shapes,
-    missed_shapes,
-    place_shapes,
-    bend_shapes,
-    share_depths,
-    share_wrenches,
 )
 
 
@@ -54,7 +37,12 @@ def _height(candidates: ContactPairs, k: int, p: Array) -> float:
 
 @jit
 def select_contacts(
-    candidates: ContactPairs, P: Array, twists: Array, h: float, contacts: Contacts
+    candidates: ContactPairs,
+    P: Array,
+    twists: Array,
+    h: float,
+    rolling: bool,
+    contacts: Contacts,
 ) -> None:
     """List the candidates that may touch in a time h, by their places at its start and end.
 
@@ -63,11 +51,13 @@ def select_contacts(
         P: placements at the start, shape (n + 1, 4, 3).
         twists: motions of the bodies there, shape (n + 1, 6).
         h: length of the step [s].
+        rolling: whether contacts move along curved surfaces in the step, see `Contacts`.
         contacts: output.
     """
+    contacts.rolling = rolling
     M, c, v, x = matrix(4, 3), vector(3), vector(3), vector(3)
     for k in range(candidates.rows.size):
-        if not candidates.plain[k]:
+        if candidates.contact_kinds[k] != SPHERE_PLANE:
             continue
         a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
         relative_placement(P, a, b, M)
@@ -79,7 +69,7 @@ def select_contacts(
             c[j] += h * v[j]
         contacts.listed[k] = not min(least, _height(candidates, k, c)) > reach
     if candidates.shaped:
-        _call(_SELECT, candidates, contacts, (P, twists, h))
+        _select_shapes(candidates, contacts, P, twists, h)
     list_contacts(candidates, contacts)
 
 
@@ -88,13 +78,13 @@ def missed_contacts(candidates: ContactPairs, P: Array, contacts: Contacts) -> b
     """List candidates besides the contacts that touch at placements P; False where none does."""
     M, c, missed = matrix(4, 3), vector(3), False
     for k in range(candidates.rows.size):
-        if not candidates.plain[k] or contacts.listed[k]:
+        if candidates.contact_kinds[k] != SPHERE_PLANE or contacts.listed[k]:
             continue
         relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
         place(M, candidates.local[k], c)
         if _height(candidates, k, c) < candidates.radii[k]:
             contacts.listed[k] = missed = True
-    if candidates.shaped and _call(_MISSED, candidates, contacts, (P,)):
+    if candidates.shaped and _missed_shapes(candidates, contacts, P):
         missed = True
     if missed:
         list_contacts(candidates, contacts)
@@ -156,7 +146,7 @@ def place_contacts(
         at.friction[i], at.surface[i] = candidates.shapes[surface, 15], candidates.kinds[surface, 1]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
             at.depth[i] = math.nan
-        elif candidates.plain[c]:
+        elif candidates.contact_kinds[c] == SPHERE_PLANE:
             at.depth[i] = candidates.radii[c] - _height(candidates, c, p)
             for j in range(3):
                 n[j] = candidates.shapes[candidates.rows[c], 5 + 3 * j]
@@ -164,7 +154,7 @@ def place_contacts(
         else:
             at.depth[i] = 0.0
     if candidates.shaped:
-        _call_at(_PLACE, candidates, contacts, at, ())
+        _place_shapes(candidates, contacts, at)
 
 
 @jit
@@ -174,7 +164,7 @@ def bend_contacts(candidates: ContactPairs, contacts: Contacts, at: ContactFrame
     Those of planes are 0, as they are from the beginning.
     """
     if candidates.shaped:
-        _call_at(_BEND, candidates, contacts, at, ())
+        _bend_shapes(candidates, contacts, at)
 
 
 @jit
@@ -184,7 +174,7 @@ def report_depths(
     """Write the penetrations of the contact points, 0 when apart [m], shape (p,)."""
     clear_vector(depths)
     if candidates.shaped:
-        _call_at(_DEPTHS, candidates, contacts, at, (depths,))
+        _share_depths(candidates, contacts, at, depths)
         return
     for i in range(contacts.n[0]):
         p = candidates.points[contacts.index[i]]
@@ -210,32 +200,70 @@ def report_wrenches(
         of_points: wrenches of the contact points, shape (p, 6).
     """
     if candidates.shaped:
-        _call_at(_WRENCHES, candidates, contacts, at, (wrenches, of_points))
+        _share_wrenches(candidates, contacts, at, wrenches, of_points)
         return
     for i in range(contacts.n[0]):
         for j in range(6):
             of_points[candidates.points[contacts.index[i]], j] += wrenches[i, j]
 
 
-def shape_kernel(number: int) -> Any:
-    """A kernel of other shapes. Cached kernels refer to this function, and not to them."""
-    return _KERNELS[number]
+# Cached kernels refer to the modules of these kernels, and not to the kernels themselves.
 
 
 @calling_jit
-def _call(kernel: int, candidates: ContactPairs, contacts: Contacts, arguments: Any) -> bool:
-    """Call a kernel that lists contacts; whether it is `missed_shapes` and has found some."""
+def _select_shapes(
+    candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float
+) -> None:
+    """Call `select_shapes`."""
+    a, b = address_of(candidates), address_of(contacts)
+    with objmode():
+        shape_selection.select_shapes(record_at(a), record_at(b), P, twists, h)
+
+
+@calling_jit
+def _missed_shapes(candidates: ContactPairs, contacts: Contacts, P: Array) -> bool:
+    """Call `missed_shapes`."""
     a, b = address_of(candidates), address_of(contacts)
     with objmode(found="boolean"):
-        found = bool(shape_kernel(kernel)(record_at(a), record_at(b), *arguments))
+        found = shape_selection.missed_shapes(record_at(a), record_at(b), P)
     return found
 
 
 @calling_jit
-def _call_at(
-    kernel: int, candidates: ContactPairs, contacts: Contacts, at: ContactFrames, arrays: Any
-) -> None:
-    """Call a kernel of contacts at their places."""
+def _place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
+    """Call `place_shapes`."""
     a, b, c = address_of(candidates), address_of(contacts), address_of(at)
     with objmode():
-        shape_kernel(kernel)(record_at(a), record_at(b), record_at(c), *arrays)
+        shapes.place_shapes(record_at(a), record_at(b), record_at(c))
+
+
+@calling_jit
+def _bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
+    """Call `bend_shapes`."""
+    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
+    with objmode():
+        shapes.bend_shapes(record_at(a), record_at(b), record_at(c))
+
+
+@calling_jit
+def _share_depths(
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, depths: Array
+) -> None:
+    """Call `share_depths`."""
+    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
+    with objmode():
+        shares.share_depths(record_at(a), record_at(b), record_at(c), depths)
+
+
+@calling_jit
+def _share_wrenches(
+    candidates: ContactPairs,
+    contacts: Contacts,
+    at: ContactFrames,
+    wrenches: Array,
+    of_points: Array,
+) -> None:
+    """Call `share_wrenches`."""
+    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
+    with objmode():
+        shares.share_wrenches(record_at(a), record_at(b), record_at(c), wrenches, of_points)

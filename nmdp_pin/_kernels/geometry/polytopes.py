@@ -5,8 +5,9 @@ normal of a pair of features points out of b: it is a normal of b, the opposite 
 that of two edges. All is seen in the frame of the body of b.
 
 A polytope may be rounded, that is, swept by a ball. One edge, rounded, is the side of a capsule or
-of a cylinder, whose ends have contacts of their own. One without vertices is a mesh (`ridges.py`),
-one without edges a rim (`rims.py`), a cone (`cones.py`) or an ellipsoid (`sides.py`).
+of a cylinder, whose ends have contacts of their own. The tables of polytopes have a kind for each
+row, as they hold what touches by features otherwise, too: meshes (`ridges.py`), rims (`rims.py`),
+cones (`cones.py`) and ellipsoids (`sides.py`).
 """
 
 from __future__ import annotations
@@ -30,21 +31,22 @@ from nmdp_pin._kernels.algebra.vector3 import (
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import record
 
-# Kinds of a contact: a vertex on a face of b, of a; edges; a vertex of b on a rounded edge of a; a
-# rim and an edge of b, or the sides of two cones; an edge on a cone or an ellipsoid.
-NONE, ON_B, ON_A, CROSSED, ON_SIDE, RIM, ON_ROUND = -1, 0, 1, 2, 3, 4, 5
-KINDS = 7  # of contacts, with NONE
+# Kinds of the rows: a polytope; a mesh of the world, which need not be convex and has tables of its
+# own; a rim; a cone or an ellipsoid.
+FACETED, WORLD_MESH, CIRCULAR_RIM, ROUND = range(4)
+# Kinds of features that touch: a vertex on a face of b, of a; edges; a vertex of b on a rounded
+# edge of a; a rim and an edge of b, or the sides of two cones; an edge on a cone or an ellipsoid.
+NONE, ON_B, ON_A, CROSSED, ON_SIDE, CROSSED_ROUND, ON_ROUND = -1, 0, 1, 2, 3, 4, 5
+FEATURE_KINDS = 7  # with NONE
 RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not as past each other
 PARALLEL = 0.02  # [-] sine of the angle of two edges below which they have no normal
-_FACING = 0.5  # [-] cosine of the angle between normals of features and the pair's direction
 TILT = 0.2  # [-] sine of the angle by which a normal may leave the cone of an edge
 ASIDE = 0.03  # [-] cosine by which a normal may leave the rim for the side, or the side for the rim
 LEVEL = 1e-9  # [-] sine or cosine of an angle that counts as none
 BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
-_LOWEST = 1e-3  # [m] above the lowest vertex, where a vertex may touch whatever its faces are
 
 
-@record
+@record(frozen=True)
 class Polytopes:
     """Polytopes, in the frames of their bodies, and the pairs of them that may touch.
 
@@ -58,6 +60,7 @@ class Polytopes:
         centres: centres of the polytopes [m], shape (p, 3).
         sizes: largest distances of points from the centres [m], shape (p,).
         rounding: radii of the balls [m], shape (p,).
+        kinds: their kinds, `FACETED` or one of the others, shape (p,).
         rows: rows of the polytopes in the table of shapes, -1: none, shape (p,).
         pairs: polytopes a and b of each pair, shape (k, 2).
         points: indices of the vertices of a and of b among the robot's contact points, -1: none.
@@ -72,6 +75,7 @@ class Polytopes:
     centres: Array
     sizes: Array
     rounding: Array
+    kinds: Array
     rows: Array
     pairs: Array
     points: Array
@@ -102,6 +106,27 @@ def polytope(polytopes: Polytopes, p: int) -> Polytope:
 
 
 @jit
+def is_mesh(polytopes: Polytopes, p: int) -> bool:
+    """Whether polytope p is a mesh of the world."""
+    mesh: bool = polytopes.kinds[p] == WORLD_MESH
+    return mesh
+
+
+@jit
+def is_rim(polytopes: Polytopes, p: int) -> bool:
+    """Whether polytope p is a rim."""
+    rim: bool = polytopes.kinds[p] == CIRCULAR_RIM
+    return rim
+
+
+@jit
+def is_round(polytopes: Polytopes, p: int) -> bool:
+    """Whether polytope p is a cone or an ellipsoid."""
+    curved: bool = polytopes.kinds[p] == ROUND
+    return curved
+
+
+@jit
 def moved(a: Polytope, M: Array) -> Polytope:
     """A polytope at the placement M, shape (4, 3)."""
     vertices, normals = np.empty(a.vertices.shape), np.empty(a.normals.shape)
@@ -125,124 +150,6 @@ def edge_of(a: Polytope, i: int) -> tuple[Vector3, Vector3]:
     """First end and vector to the second end of an edge [m]."""
     start = row_of(a.vertices, a.edges[i, 0])
     return start, minus(row_of(a.vertices, a.edges[i, 1]), start)
-
-
-@jit
-def _lowest(vertices: Array, n: Vector3) -> float:
-    """The least n . x of vertices [m]."""
-    least = math.inf
-    for i in range(len(vertices)):
-        least = min(least, dot(n, vertices[i]))
-    return least
-
-
-@jit
-def _reach(a: Polytope, n: Vector3) -> float:
-    """How far a polytope reaches beyond its vertices along a direction [m]."""
-    if a.rounding == 0.0 or len(a.normals) == 0:
-        return a.rounding
-    along = dot(n, a.normals[0])  # the axis of a cylinder
-    return a.rounding * math.sqrt(max(1.0 - along * along, 0.0))
-
-
-@jit
-def separating_direction(
-    before: Polytope, a: Polytope, b: Polytope, limit: float
-) -> tuple[Vector3, float]:
-    """Direction from b to a in which they touch first, and their distance in it at the end [m].
-
-    It is that of the largest distance at the end, where they are apart or rest on each other; else
-    that of the pair of features that passed each other last; else, where they overlapped already,
-    that in which they did least.
-
-    Args:
-        before: polytope a at the start.
-        a: polytope a at the end.
-        b: polytope b.
-        limit: distance beyond which any direction will do [m].
-    """
-    best, latest, held = -math.inf, -math.inf, -math.inf
-    beside = minus(middle(before), middle(b))
-    n = past = least = scaled(beside, 1.0 / max(length(beside), 1e-12))
-    of_past, of_least, rounding, motion = 0.0, 0.0, a.rounding + b.rounding, 0.0
-    apart = _lowest(a.vertices, n) + _lowest(b.vertices, scaled(n, -1.0)) - rounding
-    if apart > limit:
-        return n, apart
-    for i in range(len(a.vertices)):
-        motion = max(motion, length(minus(row_of(a.vertices, i), row_of(before.vertices, i))))
-    of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
-    for kind in range(3):
-        rows = (len(b.normals), len(a.normals), len(a.edges))[kind]
-        columns = len(b.edges) if kind == CROSSED else 1
-        for i in range(rows):
-            for j in range(columns):
-                if kind == ON_B:
-                    d = row_of(b.normals, i)
-                    s1 = _lowest(a.vertices, d) - b.levels[i] - _reach(a, d)
-                elif kind == ON_A:
-                    d = scaled(row_of(a.normals, i), -1.0)
-                    s1 = _lowest(b.vertices, row_of(a.normals, i)) - a.levels[i] - _reach(b, d)
-                else:
-                    if not (_may_cross(a, i, of_b[j], 0.0) and _may_cross(b, j, of_a[i], 0.0)):
-                        continue
-                    d, s1 = edge_distance(a, i, b, j, 0.0, beside)
-                    s1 -= rounding
-                    if not s1 < math.inf:
-                        continue
-                if s1 > limit:
-                    return d, s1
-                if kind == ON_B:
-                    s0 = _lowest(before.vertices, d) - b.levels[i] - _reach(before, d)
-                elif kind == ON_A:
-                    d0 = row_of(before.normals, i)
-                    s0 = _lowest(b.vertices, d0) - before.levels[i] - _reach(b, d0)
-                else:
-                    d0, s0 = edge_distance(before, i, b, j, 1.0, beside)
-                    if dot(d0, d) < 0.0:
-                        s0 = -s0
-                    s0 -= rounding
-                    if not abs(s0 - s1) <= 2.0 * motion:
-                        s0 = s1  # edges almost parallel, whose normal has turned about
-                if s1 > best:
-                    best, n = s1, d
-                if s0 > held:
-                    held, least, of_least = s0, d, s1
-                if s0 > -RESTING and s1 < s0 and s0 / (s0 - s1) > latest:
-                    latest, past, of_past = s0 / (s0 - s1), d, s1
-    if best >= -RESTING or best == -math.inf:
-        return n, max(best, -rounding)
-    return (past, of_past) if latest > -math.inf else (least, of_least)
-
-
-@jit
-def _edge_slopes(a: Polytope, b: Polytope) -> Array:
-    """Cosines between edges of polytope a and normals of polytope b, shape (e, f)."""
-    slopes = np.empty((len(a.edges), len(b.normals)))
-    for i in range(len(a.edges)):
-        _, e = edge_of(a, i)
-        size = length(e)
-        for f in range(len(b.normals)):
-            slopes[i, f] = dot(e, b.normals[f]) / size
-    return slopes
-
-
-@jit
-def _may_cross(a: Polytope, i: int, slopes: Array, tilt: float) -> bool:
-    """Whether the normal of an edge and another edge may be in the cone of the former.
-
-    The normal to both is between the normals of the faces at edge i where the other edge rises from
-    one of these faces and sinks into the other.
-
-    Args:
-        a: polytope.
-        i: its edge.
-        slopes: cosines between the other edge and the normals of the polytope, shape (f,).
-        tilt: sine of the angle by which the normal may leave the cone.
-    """
-    if a.edges[i, 2] < 0:
-        return True
-    g, h, least = slopes[a.edges[i, 2]], slopes[a.edges[i, 3]], tilt + LEVEL
-    return not ((g > least and h > least) or (g < -least and h < -least))
 
 
 @jit
@@ -329,103 +236,3 @@ def crossing(p: Vector3, e: Vector3, x: Vector3, f: Vector3) -> tuple[float, flo
     ce, cf = dot(c, e), dot(c, f)
     det = ee * ff - ef * ef
     return (ce * ff - cf * ef) / det, (ce * ef - cf * ee) / det
-
-
-@jit
-def find_features(
-    a: Polytope,
-    b: Polytope,
-    towards: Vector3,
-    limit: float,
-    feature_margin: float,
-    features: Array,
-    gaps: Array,
-) -> int:
-    """List the features by which two polytopes touch, or may soon; their number.
-
-    Args:
-        a: first polytope.
-        b: second polytope.
-        towards: direction from b to a in which they touch.
-        limit: largest distance of the features [m].
-        feature_margin: distance from the borders of faces and the ends of edges up to which they
-            touch [m].
-        features: output, kinds, features of a and features of b, shape (k, 3).
-        gaps: output, distances of the features [m], shape (k,).
-    """
-    n, rounding = 0, a.rounding + b.rounding
-    if rounding == 0.0:
-        n = _find_vertices(a, b, towards, limit, feature_margin, ON_B, features, gaps, n)
-        n = _find_vertices(
-            b, a, scaled(towards, -1.0), limit, feature_margin, ON_A, features, gaps, n
-        )
-    of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
-    for i in range(len(a.edges)):
-        p, e = edge_of(a, i)
-        for j in range(len(b.edges)):
-            if not (_may_cross(a, i, of_b[j], TILT) and _may_cross(b, j, of_a[i], TILT)):
-                continue
-            d, gap = edge_distance(a, i, b, j, TILT, towards)
-            gap -= rounding
-            facing = dot(d, towards) >= _FACING or gap > -rounding  # the distance of lines is exact
-            if not (gap < limit and facing) or n == len(gaps):
-                continue
-            x, f = edge_of(b, j)
-            s, t = crossing(p, e, x, f)
-            if (
-                max(-s, s - 1.0) * length(e) > feature_margin
-                or max(-t, t - 1.0) * length(f) > feature_margin
-            ):
-                continue
-            if -gap > min(_depth_of_end(a, i, s, f), _depth_of_end(b, j, t, e)) + RESTING:
-                continue
-            features[n, 0], features[n, 1], features[n, 2], gaps[n] = CROSSED, i, j, gap
-            n += 1
-    return n
-
-
-@jit
-def _depth_of_end(a: Polytope, i: int, s: float, f: Vector3) -> float:
-    """How far a line along f that crosses the side of a cylinder is from leaving by its end [m]."""
-    if a.edges[i, 2] >= 0 or len(a.normals) == 0:
-        return math.inf
-    _, e = edge_of(a, i)
-    size = length(e)
-    return min(s, 1.0 - s) * size + a.rounding * abs(dot(e, f)) / (size * length(f))
-
-
-@jit
-def _find_vertices(
-    a: Polytope,
-    b: Polytope,
-    towards: Vector3,
-    limit: float,
-    feature_margin: float,
-    kind: int,
-    features: Array,
-    gaps: Array,
-    n: int,
-) -> int:
-    """List the vertices of polytope a that touch faces of b; arguments as in `find_features`."""
-    near, least = np.zeros(len(a.vertices), np.bool_), _lowest(a.vertices, towards)
-    for i in range(len(a.edges)):
-        for k in range(2, 4):
-            f = a.edges[i, k]
-            if f >= 0 and dot(towards, a.normals[f]) < -_FACING:
-                near[a.edges[i, 0]] = near[a.edges[i, 1]] = True
-    for v in range(len(a.vertices)):
-        if n == len(gaps) or not (near[v] or dot(towards, a.vertices[v]) < least + _LOWEST):
-            continue
-        x, most, face = row_of(a.vertices, v), _FACING, -1
-        for f in range(len(b.normals)):
-            facing = dot(towards, b.normals[f])
-            if facing > most and is_over(b, f, x, feature_margin):
-                most, face = facing, f
-        if face < 0:
-            continue
-        gap = dot(b.normals[face], a.vertices[v]) - b.levels[face] - a.rounding - b.rounding
-        if gap < limit:
-            features[n, 0], gaps[n] = kind, gap
-            features[n, 1], features[n, 2] = (v, face) if kind == ON_B else (face, v)
-            n += 1
-    return n

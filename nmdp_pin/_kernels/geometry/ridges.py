@@ -31,22 +31,16 @@ from nmdp_pin._kernels.geometry.polytopes import (
     PARALLEL,
     TILT,
     Polytope,
-    Polytopes,
     crossing,
     edge_distance,
     edge_of,
+    is_mesh,
     is_over,
     middle,
     polytope,
     row_of,
 )
 from nmdp_pin._kernels.geometry.triangles import DEPTH, LEAF, SAME, Triangles, next_leaf
-
-
-@jit
-def is_mesh(polytopes: Polytopes, p: int) -> bool:
-    """Whether polytope p stands for a mesh of the world, which need not be convex."""
-    return polytopes.first[p, 0] == polytopes.first[p + 1, 0]
 
 
 @jit
@@ -164,17 +158,17 @@ def _add_peak(
         n, gap = row_of(a.normals, f), dot(a.normals[f], x) - a.levels[f]
         if gap >= limit or dot(n, minus(centre, x)) >= 0.0 or not is_over(a, f, x, feature_margin):
             continue
-        u, start = _entry(dot(before.normals[f], x) - before.levels[f], gap)
+        u, start = _time_of_entry(dot(before.normals[f], x) - before.levels[f], gap)
         if start >= _way_over_faces(before, a, u, x, none) and _is_peak(mesh, v, scaled(n, -1.0)):
             found = _keep(ON_A, f, v, gap, features, gaps, found)
     for i in range(len(a.edges)):
         if a.edges[i, 2] >= 0:
             continue
         c, e = edge_of(a, i)
-        s, n, gap = _foot(c, e, x, minus(centre, x))
+        s, n, gap = _foot_on_line(c, e, x, minus(centre, x))
         gap -= a.rounding
         c, e = edge_of(before, i)
-        u, start = _entry(dot(n, minus(axpy(c, s, e), x)) - a.rounding, gap)
+        u, start = _time_of_entry(dot(n, minus(axpy(c, s, e), x)) - a.rounding, gap)
         beyond = max(-s, s - 1.0) * length(e)
         shallow = start >= _way_over_faces(before, a, u, x, none) - SAME
         if gap < limit and beyond <= feature_margin and shallow and _is_peak(mesh, v, n):
@@ -183,7 +177,7 @@ def _add_peak(
 
 
 @jit
-def _foot(c: Vector3, e: Vector3, x: Vector3, up: Vector3) -> tuple[float, Vector3, float]:
+def _foot_on_line(c: Vector3, e: Vector3, x: Vector3, up: Vector3) -> tuple[float, Vector3, float]:
     """Where a line c + s e is nearest to a point x: s, direction from the point, and distance.
 
     The direction is one of those along `up`, in which the distance is counted.
@@ -218,7 +212,7 @@ def _add_ridge(
             continue
         s, t = crossing(p, e, x, f)
         q, g = edge_of(before, i)
-        u, start = _entry(dot(d, minus(axpy(q, s, g), x)) - a.rounding, gap)
+        u, start = _time_of_entry(dot(d, minus(axpy(q, s, g), x)) - a.rounding, gap)
         p, e = axpy(p, u, minus(q, p)), axpy(e, u, minus(g, e))
         s, t = crossing(p, e, x, f)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
@@ -231,7 +225,7 @@ def _add_ridge(
 
 
 @jit
-def _entry(start: float, end: float) -> tuple[float, float]:
+def _time_of_entry(start: float, end: float) -> tuple[float, float]:
     """When a distance becomes 0, as share of the step before its end; the distance then [m].
 
     Where it is no less at the start that is the end, where it was less than 0 that is the start.
@@ -282,7 +276,7 @@ def side_at(
     rotate(at.placements[i], np.array(edge_of(own, contacts.features[c, 1])[1]), turned)
     e = (turned[0], turned[1], turned[2])
     x = row_of(candidates.triangles.vertices, contacts.features[c, 2])
-    s, n, gap = _foot(row_of(at.centre, i), e, x, row_of(contacts.planes, c))
+    s, n, gap = _foot_on_line(row_of(at.centre, i), e, x, row_of(contacts.planes, c))
     return e, s, x, n, gap
 
 

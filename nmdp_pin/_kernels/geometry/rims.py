@@ -5,7 +5,7 @@ is across both, and the normal is across the tangent of the rim and the edge. Wh
 along the flat end it crosses the rim twice, and touches two tangents, which are held during a step.
 Two rims touch where their distance is least, at up to four places.
 
-In the table of polytopes a rim has two vertices, its centre and the one a radius further out along
+In the tables of polytopes a rim has two vertices, its centre and the one a radius further out along
 the axis, and neither faces nor edges. It is the first of a pair.
 """
 
@@ -28,7 +28,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.circles import (
-    FIRST,
+    FIRST_CROSSING,
     NEAREST,
     PLACES,
     arm_to_line,
@@ -43,15 +43,15 @@ from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Con
 from nmdp_pin._kernels.geometry.curves import curve_rates
 from nmdp_pin._kernels.geometry.polytopes import (
     ASIDE,
+    CROSSED_ROUND,
     LEVEL,
     PARALLEL,
     RESTING,
-    RIM,
     TILT,
     Polytope,
-    Polytopes,
     edge_of,
     in_cone,
+    is_rim,
     polytope,
     row_of,
 )
@@ -67,14 +67,7 @@ _SAME = 1e-6  # of the radius, between arms to one place
 
 
 @jit
-def is_rim(polytopes: Polytopes, p: int) -> bool:
-    """Whether polytope p is a rim."""
-    here, end = polytopes.first[p], polytopes.first[p + 1]
-    return end[0] - here[0] == 2 and end[1] == here[1] and end[2] == here[2]
-
-
-@jit
-def _axis_of(rim: Polytope) -> Vector3:
+def _rim_axis(rim: Polytope) -> Vector3:
     """Direction out of the flat end of a rim."""
     out = minus(row_of(rim.vertices, 1), row_of(rim.vertices, 0))
     return scaled(out, 1.0 / length(out))
@@ -92,7 +85,7 @@ def least_height(candidates: ContactPairs, p: int, rim: Polytope, n: Vector3) ->
     """The least n . x of the cylinder or cone of rim p [m]."""
     row = candidates.polytopes.rows[p]
     radius, tall = candidates.shapes[row, 12], 2.0 * candidates.shapes[row, 14]
-    axis, centre = _axis_of(rim), dot(n, row_of(rim.vertices, 0))
+    axis, centre = _rim_axis(rim), dot(n, row_of(rim.vertices, 0))
     aside = radius * math.sqrt(max(1.0 - dot(n, axis) ** 2, 0.0))
     other = centre - tall * dot(n, axis)
     if candidates.kinds[row, 0] != CONE:
@@ -128,7 +121,7 @@ def find_crossings(
     p, n = candidates.polytopes.pairs[pair, 0], 0
     if is_rim(candidates.polytopes, candidates.polytopes.pairs[pair, 1]):
         return _find_rims(candidates, pair, a, b, limit, features, gaps)
-    axis, centre, radius = _axis_of(a), row_of(a.vertices, 0), a.rounding
+    axis, centre, radius = _rim_axis(a), row_of(a.vertices, 0), a.rounding
     face, most = 0, -math.inf
     for g in range(len(b.normals)):
         gap = least_height(candidates, p, before, row_of(b.normals, g)) - b.levels[g]
@@ -152,25 +145,26 @@ def find_crossings(
             apart = least_height(candidates, p, before, normal) - dot(normal, x)
             facing = dot(normal, b.normals[face]) >= _FACING or apart >= min(most, -RESTING)
             if facing and n < len(gaps):
-                features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, part, j, gap
+                features[n, 0], features[n, 1], features[n, 2] = CROSSED_ROUND, part, j
+                gaps[n] = gap
                 n += 1
     return n
 
 
 @jit
 def _first_part(axis: Vector3, radius: float, y: Vector3, f: Vector3) -> int:
-    """FIRST where a line lies along the flat end and crosses the rim, or else NEAREST.
+    """FIRST_CROSSING where a line lies along the flat end and crosses the rim, or else NEAREST.
 
     Where the crossings are close to each other, the rim is nearest between them, unless it is
     parallel to the line there.
     """
     if abs(dot(axis, f)) >= _FLAT:
         return NEAREST
-    _, chord = crossing_arm(axis, radius, y, f, FIRST)
+    _, chord = crossing_arm(axis, radius, y, f, FIRST_CROSSING)
     arm, found = arm_to_line(axis, radius, y, f)
     n = normal_to_line(axis, arm, f, NEAREST)
     alone = chord < _SHORT * radius and found and dot(n, n) > 0.0
-    return NEAREST if alone or chord == 0.0 else FIRST
+    return NEAREST if alone or chord == 0.0 else FIRST_CROSSING
 
 
 @jit
@@ -192,7 +186,7 @@ def _find_rims(
     """List the places where two rims touch, or may soon; their number. See `find_crossings`."""
     polytopes, n, arms = candidates.polytopes, 0, np.empty((PLACES + 1, 3))
     p, q = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
-    axis, other, radius, size = _axis_of(a), _axis_of(b), a.rounding, b.rounding
+    axis, other, radius, size = _rim_axis(a), _rim_axis(b), a.rounding, b.rounding
     least, lowest = _least_cosine(candidates, p), _least_cosine(candidates, q)
     centre, there = row_of(a.vertices, 0), row_of(b.vertices, 0)
     y = minus(there, centre)
@@ -221,7 +215,7 @@ def _find_rims(
         )
         if found and max(way_out, sideways) - RESTING <= gap < limit:
             arms[n, 0], arms[n, 1], arms[n, 2] = arm
-            features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, NEAREST, j, gap
+            features[n, 0], features[n, 1], features[n, 2], gaps[n] = CROSSED_ROUND, NEAREST, j, gap
             n += 1
     return n
 
@@ -236,10 +230,10 @@ def freeze_crossing(
     contacts that move it is the point that touches, and the plane.
     """
     part, j, local = contacts.features[i, 1], contacts.features[i, 2], np.empty(3)
-    axis, centre, second = _axis_of(a), row_of(a.vertices, 0), candidates.pairs[i]
+    axis, centre, second = _rim_axis(a), row_of(a.vertices, 0), candidates.pairs[i]
     second = candidates.polytopes.pairs[second, 1]
     if is_rim(candidates.polytopes, second):
-        other, there = _axis_of(b), row_of(b.vertices, 0)
+        other, there = _rim_axis(b), row_of(b.vertices, 0)
         y = minus(there, centre)
         start = start_of(axis, a.rounding, j, y, other, b.rounding)
         arm, far, _ = arms_between(axis, start, y, other, b.rounding)
@@ -259,7 +253,7 @@ def freeze_crossing(
     for j in range(3):
         contacts.held[i, j] = candidates.polytopes.vertices[_first_vertex(candidates, i), j]
         contacts.planes[i, j] = local[j]
-        if not candidates.rolling:
+        if not contacts.rolling:
             contacts.held[i, j] += local[j]
             contacts.planes[i, j] = n[j]
 
@@ -292,7 +286,7 @@ def rim_at(
     rotate(at.placements[i], contacts.planes[c, :3], turned)
     arm = (turned[0], turned[1], turned[2])
     if is_rim(polytopes, second):
-        other, y = _axis_of(b), minus(row_of(b.vertices, 0), centre)
+        other, y = _rim_axis(b), minus(row_of(b.vertices, 0), centre)
         arm, far, found = arms_between(axis, arm, y, other, b.rounding)
         n, tangent = normal_of_circles(axis, arm, least, other, far), cross(axis, arm)
         found = found and _between(axis, arm, least, scaled(n, -1.0)) and dot(n, n) > 0.0

@@ -21,10 +21,24 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import jit
-from nmdp_pin._kernels.geometry.contacts import REACH, ContactFrames, ContactPairs, Contacts
-from nmdp_pin._kernels.geometry.polytopes import CROSSED, ON_A, ON_B, ON_ROUND, RIM, row_of
+from nmdp_pin._kernels.geometry.contacts import (
+    POLYTOPES,
+    REACH,
+    ContactFrames,
+    ContactPairs,
+    Contacts,
+)
+from nmdp_pin._kernels.geometry.polytopes import (
+    CROSSED,
+    CROSSED_ROUND,
+    ON_A,
+    ON_B,
+    ON_ROUND,
+    is_mesh,
+    row_of,
+)
 from nmdp_pin._kernels.geometry.primitives import BOX
-from nmdp_pin._kernels.geometry.ridges import is_mesh, touched_polytope
+from nmdp_pin._kernels.geometry.ridges import touched_polytope
 from nmdp_pin._kernels.geometry.terrain import MESH, describe, seen_from, shape_distance
 from nmdp_pin._kernels.geometry.touched_surface import is_swept
 from nmdp_pin._kernels.geometry.triangles import SAME, descend_to_minimum, describe_minimum
@@ -55,7 +69,7 @@ def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
                 if at.on_internal_edge[k]:
                     at.depth[k] = -REACH
         elif (
-            candidates.pairs[contacts.index[i]] >= 0
+            candidates.contact_kinds[contacts.index[i]] == POLYTOPES
             and at.depth[i] > least
             and (_is_inner(candidates, contacts, at, i) or _is_at_seam(candidates, contacts, at, i))
         ):
@@ -117,7 +131,7 @@ def _is_at_seam(candidates: ContactPairs, contacts: Contacts, at: ContactFrames,
     b = touched_polytope(candidates, candidates.pairs[c])
     if len(b.edges) == 0:  # another rim
         return False
-    own = kind == CROSSED or kind == RIM
+    own = kind == CROSSED or kind == CROSSED_ROUND
     for edge in range(y if own else 0, y + 1 if own else len(b.edges)):
         if kind == ON_A and b.edges[edge, 0] != y and b.edges[edge, 1] != y:
             continue
@@ -183,7 +197,7 @@ def _is_same_sphere(candidates: ContactPairs, c: int, d: int) -> bool:
     """Whether two candidates are of the same sphere, or of the same place on a rim."""
     if candidates.points[c] != candidates.points[d] or candidates.slots[c] != candidates.slots[d]:
         return False
-    if candidates.pairs[c] >= 0:  # which is reported there alone
+    if candidates.contact_kinds[c] == POLYTOPES:  # which is reported there alone
         return False
     p, q = candidates.local[c], candidates.local[d]  # points of the world are reported alike
     return p[0] == q[0] and p[1] == q[1] and p[2] == q[2]

@@ -20,6 +20,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     rotate,
     rotate_back,
     scaled,
+    times,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import zero_matrix
@@ -32,7 +33,6 @@ from nmdp_pin._kernels.geometry.polytopes import (
     RESTING,
     TILT,
     Polytope,
-    Polytopes,
     edge_of,
     in_cone,
     polytope,
@@ -40,17 +40,9 @@ from nmdp_pin._kernels.geometry.polytopes import (
 )
 from nmdp_pin._kernels.geometry.primitives import CONE
 from nmdp_pin._kernels.geometry.terrain import describe, shape_distance, tip_sine, turn_tensor
-from nmdp_pin._kernels.geometry.touched_surface import times
 
 _TURNS, _AIMED = 60, 1e-13  # Newton steps along an edge, and the last one, of the edge
 _FOUND = 1e-7  # [-] slope of the distance at the nearest point
-
-
-@jit
-def is_solid(polytopes: Polytopes, p: int) -> bool:
-    """Whether polytope p stands for a cone or an ellipsoid."""
-    first: bool = polytopes.first[p + 1, 0] == polytopes.first[p, 0] + 1
-    return first
 
 
 @jit
@@ -104,7 +96,7 @@ def _line_of_cone(
     the tip: n = (k / b . b) b +- sqrt(1 - k^2 / b . b) f x b / |b|, with the direction f of the
     edge and b = a - (a . f) f. The edge touches in the plane of the axis and n.
     """
-    axis, tall = _axis_of(shapes, row), 2.0 * shapes[row, 14]
+    axis, tall = _axis_of_revolution(shapes, row), 2.0 * shapes[row, 14]
     slant, size = math.hypot(shapes[row, 12], tall), length(e)
     k, tip = tip_sine(shapes, row), axpy(row_of(shapes, row), 0.5 * tall, axis)
     f = scaled(e, 1.0 / size)
@@ -127,7 +119,7 @@ def _line_of_cone(
 @jit
 def _least_of_cone(shapes: Array, row: int, n: Vector3) -> float:
     """The least n . x of a cone [m]."""
-    axis, half = _axis_of(shapes, row), shapes[row, 14]
+    axis, half = _axis_of_revolution(shapes, row), shapes[row, 14]
     tip, base = axpy(row_of(shapes, row), half, axis), axpy(row_of(shapes, row), -half, axis)
     along = dot(n, axis)
     return min(
@@ -136,7 +128,7 @@ def _least_of_cone(shapes: Array, row: int, n: Vector3) -> float:
 
 
 @jit
-def _axis_of(shapes: Array, row: int) -> Vector3:
+def _axis_of_revolution(shapes: Array, row: int) -> Vector3:
     """Direction of the axis of a solid of revolution."""
     return shapes[row, 5], shapes[row, 8], shapes[row, 11]
 
@@ -161,7 +153,7 @@ def _touch(
     s, phi, n, found = _nearest_on(candidates, row, p, e, own, H)
     if candidates.kinds[row, 0] == CONE:
         least_sine = tip_sine(candidates.shapes, row) - ASIDE
-        found = found and dot(n, _axis_of(candidates.shapes, row)) >= least_sine
+        found = found and dot(n, _axis_of_revolution(candidates.shapes, row)) >= least_sine
         if phi < 0.0 or a.edges[j, 2] >= 0:
             lines = 2
             found = found and phi >= 0.0
@@ -231,7 +223,7 @@ def freeze_side(candidates: ContactPairs, contacts: Contacts, i: int, a: Polytop
     H = np.empty((1, 3, 3))
     s, phi, n, _ = _touch_at_rest(candidates, row, a, edge, H)
     start, along = edge_of(one, edge)
-    held = start if candidates.rolling else axpy(start, s, along)
+    held = start if contacts.rolling else axpy(start, s, along)
     for j in range(3):
         contacts.held[i, j], contacts.planes[i, j] = held[j], n[j]
     contacts.planes[i, 3] = dot(n, axpy(p, s, e)) - phi
@@ -272,7 +264,7 @@ def round_rates(
     e, s, n, phi, _ = side_at_edge(candidates, contacts, at, i, H)
     first, second = polytopes.pairs[pair[contacts.index[i]]]
     radius, row, shapes = polytopes.rounding[first], polytopes.rows[second], candidates.shapes
-    inside, axis = candidates.kinds[row, 0] == CONE and phi < 0.0, _axis_of(shapes, row)
+    inside, axis = candidates.kinds[row, 0] == CONE and phi < 0.0, _axis_of_revolution(shapes, row)
     tip, m = axpy(row_of(shapes, row), shapes[row, 14], axis), cross(axis, n)
     off = minus(axpy(row_of(at.centre, i), s, e), tip)
     for k in range(6):

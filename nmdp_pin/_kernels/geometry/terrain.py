@@ -149,7 +149,7 @@ def describe(
     local, half = seen_from(shapes, s, p), _sizes(shapes, s)
     own = primitive_normal(kinds[s, 0], local, half, distance)
     bends = primitive_hessian(kinds[s, 0], local, half, own, hessian)
-    return _turned(shapes, s, own), bends
+    return _in_world(shapes, s, own), bends
 
 
 @jit
@@ -177,7 +177,7 @@ def seen_from(shapes: Array, s: int, p: Vector3) -> Vector3:
 
 
 @jit
-def _turned(shapes: Array, s: int, own: Vector3) -> Vector3:
+def _in_world(shapes: Array, s: int, own: Vector3) -> Vector3:
     """World components of a direction in a shape's frame."""
     return (
         dot((shapes[s, 3], shapes[s, 4], shapes[s, 5]), own),

@@ -30,7 +30,7 @@ _PARALLEL = 1e-9  # [-] deviation from a normal up to which an offset counts as 
 DEPTH = 64  # of a tree
 
 
-@record
+@record(frozen=True)
 class Triangles:
     """Meshes, all in one table, with the trees of boxes by which they are searched.
 
@@ -41,7 +41,8 @@ class Triangles:
         vertices: vertices [m], shape (v, 3).
         corners: indices of the corners, anticlockwise from outside, shape (f, 3).
         normals: outward unit normals, shape (f, 3).
-        cones: sums of the normals around the vertices, weighted by the angles there, shape (v, 3).
+        pseudonormals: sums of the normals around the vertices, weighted by the angles there,
+            shape (v, 3).
         across: faces beyond the edges, shape (f, 3).
         first: where the faces around a vertex begin in `fans`, shape (v + 1,).
         fans: faces around the vertices, shape (3 f,).
@@ -57,7 +58,7 @@ class Triangles:
     vertices: Array
     corners: Array
     normals: Array
-    cones: Array
+    pseudonormals: Array
     across: Array
     first: Array
     fans: Array
@@ -201,7 +202,9 @@ def describe_minimum(
     else:
         along = _straight(mesh, t, feature, gap, rounding)
         v = mesh.corners[t, feature - CORNER]
-        height = dot(gap, (mesh.cones[v, 0], mesh.cones[v, 1], mesh.cones[v, 2]))
+        height = dot(
+            gap, (mesh.pseudonormals[v, 0], mesh.pseudonormals[v, 1], mesh.pseudonormals[v, 2])
+        )
     phi = math.copysign(length(gap), height)
     n = scaled(gap, 1.0 / phi)
     for i in range(3):

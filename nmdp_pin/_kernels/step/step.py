@@ -29,7 +29,7 @@ from nmdp_pin._kernels.geometry.planes import (
     select_contacts,
     select_overlaps,
 )
-from nmdp_pin._kernels.geometry.polytopes import RIM
+from nmdp_pin._kernels.geometry.polytopes import CROSSED_ROUND
 from nmdp_pin._kernels.step.impacts import (
     ENERGY_GAINED,
     accept_second_order,
@@ -137,6 +137,7 @@ class Start:
         contacts: their identities, ascending, shape (>= touching,).
         w: their forces, world frame [N], or weights, shape (>= touching, m).
         h: length of the step [s].
+        rolling: whether contacts may move along curved surfaces in it.
     """
 
     values: Array
@@ -149,6 +150,7 @@ class Start:
     contacts: Array
     w: Array
     h: float
+    rolling: bool
 
 
 @record
@@ -297,7 +299,8 @@ def open_step(system: System, start: Start, memory: Memory) -> None:
     body_twists(tree, origin.S, start.v, origin.twists)
     memory.energies[0], memory.energies[1] = energies_of(system, origin)
     candidates, contacts = system.candidates, stage.contacts
-    select_contacts(candidates, origin.P, origin.twists, start.h, contacts)
+    rolling = candidates.rolling and start.rolling
+    select_contacts(candidates, origin.P, origin.twists, start.h, rolling, contacts)
     select_overlaps(candidates, contacts, origin.places, origin.P, origin.P)
 
 
@@ -798,7 +801,7 @@ def add_wrenches(
     for x in range(at.n_active[1]):
         i = at.active[x]
         c, f = contacts.index[i], at.wrench[i]
-        alone = system.candidates.pairs[c] < 0 or contacts.features[c, 0] == RIM
+        alone = system.candidates.pairs[c] < 0 or contacts.features[c, 0] == CROSSED_ROUND
         alone = alone and system.candidates.bodies[c, 0] > 0
         cross_into(at.places.arm[i], f, moment)
         for a in range(3):

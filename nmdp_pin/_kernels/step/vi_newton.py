@@ -60,6 +60,7 @@ from nmdp_pin._kernels.tree.joints import interval, motor
 CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
 BUDGET_SPENT = 8
 
+_BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 _LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the largest one
 _NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
 _FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
@@ -328,8 +329,15 @@ def newton_step(
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR
     for b in range(k):
+        row, total = at.active[b], 1.0
+        if not system.forces:  # to the last bit weights are at least zero, and one at most in sum
+            total = 0.0
+            for e in range(first[b], first[b + 1]):
+                f[e] = max(f[e], 0.0)
+                total += f[e]
+            total = max(total * _BELOW_ONE, 1.0) if total > 1.0 else 1.0
         for e in range(first[b + 1] - first[b]):
-            w1[at.active[b], e] = f[first[b] + e]
+            w1[row, e] = f[first[b] + e] / total
     return outcome
 
 

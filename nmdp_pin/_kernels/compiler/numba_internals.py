@@ -1,0 +1,400 @@
+"""What the kernels use of the inside of Numba: all of it is here, and may change with a version.
+
+Numba makes machine code of every function, and of all the functions that it calls again with each
+of their callers. Kernels that only other kernels call stay as they are until one that Python calls
+is compiled, which then is optimised with all its callees at once: in half a minute instead of one.
+
+The import fails where Numba lacks a member, or where one has other parameters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import hashlib
+import logging
+import pickle
+import uuid
+from collections.abc import Callable, Iterator
+from inspect import signature
+from typing import Any, ClassVar
+
+import numba
+from numba.core import compiler, dispatcher, errors, event, ir, sigutils, types
+from numba.core.caching import NullCache
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import lookup_environment
+from numba.core.postproc import PostProcessor, VariableLifetime
+from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
+from numba.core.targetconfig import ConfigStack
+from numba.core.transforms import canonicalize_cfg
+from numba.core.types.functions import BaseFunction
+
+from nmdp_pin._kernels.compiler import kernel_cache
+
+_CONFIG: Any = numba.config  # whose attributes are set when it is imported
+_FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009  # has no stub
+_CompileResult: Any = compiler.CompileResult
+_Flags: Any = compiler.Flags
+_DEFAULTS = {name: option.default for name, option in _Flags.options.items()}
+
+_MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "linalg", "ones"}
+_MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
+_PACKAGE = "nmdp_pin._kernels."  # whose sources the cache knows
+
+# Parameters of what is called or replaced, members that are used, and why.
+_USED: tuple[tuple[Any, str | None, str], ...] = (
+    # A kernel is a dispatcher that leaves machine code out where another kernel is its caller.
+    (CPUDispatcher, "py_func locals targetoptions pipeline_class", "_cache _compiler locals"),
+    (CPUDispatcher, None, "overloads targetctx targetdescr targetoptions"),
+    (CPUDispatcher.compile, "self sig", ""),
+    (CPUDispatcher.get_call_template, "self args kws", ""),
+    (CPUDispatcher.add_overload, "self cres", ""),
+    (_FunctionCompiler, "py_func targetdescr targetoptions locals pipeline_class", ""),
+    (_FunctionCompiler._customize_flags, "self flags", ""),
+    (sigutils.normalize_signature, "sig", ""),
+    # The code of callees is linked with that of their caller before it is optimised.
+    (JITCodeLibrary, None, "_codegen _final_module _finalized _linking_libraries _reload_init"),
+    (JITCodeLibrary, None, "_optimize_final_module _finalize_final_module _raise_if_finalized"),
+    (JITCodeLibrary, None, "_shared_module _get_module_for_linking finalize"),
+    (JITCodeLibrary.get_pointer_to_function, "self name", ""),
+    (JITCodeLibrary._unserialize, "codegen state", ""),
+    (JITCPUCodegen.set_env, "self env_name env", ""),
+    (JITCPUCodegen, None, "_engine _library_class"),
+    (lookup_environment, "env_name", ""),
+    (ConfigStack.top_or_none, "", ""),
+    # What is compiled is kept in files that nobody else can have written.
+    (_CompileResult, None, "_rebuild _reduce _replace entry_point fndesc library lifted signature"),
+    (JITCodeLibrary, None, "has_dynamic_globals"),
+    (JITCPUCodegen, None, "magic_tuple"),
+    (dumps, "obj", ""),
+    # Half of Numba's time goes into what it does again.
+    (_Flags, None, "_values no_compile no_cpython_wrapper nrt"),
+    (event.start_event, "kind data", ""),
+    (event.end_event, "kind data exc_details", ""),
+    (PostProcessor.run, "self emit_dels extend_lifetimes", ""),
+    (VariableLifetime, "blocks", ""),
+    (canonicalize_cfg, "blocks", ""),
+    (BaseFunction, None, "_impl_keys"),
+    (BaseFunction.get_call_type, "self context args kws", ""),
+    (BaseFunction.get_impl_key, "self sig", ""),
+)
+
+
+def _check() -> None:
+    """Refuse a Numba whose inside is another one."""
+    for used, parameters, names in _USED:
+        if parameters is not None and list(signature(used).parameters) != parameters.split():
+            raise ImportError(f"{used.__qualname__} has other parameters than ({parameters})")
+        methods = (each for cls in getattr(used, "__mro__", ()) for each in vars(cls).values())
+        codes = (getattr(method, "__code__", None) for method in methods)
+        known = {*dir(used), *(name for code in codes if code for name in code.co_names)}
+        if missing := set(names.split()) - known:
+            raise ImportError(f"{used.__qualname__} has no {', '.join(sorted(missing))}")
+
+
+_check()
+
+
+class Kernel(CPUDispatcher):
+    """A compiled function, which is kept on disk where Python calls it.
+
+    What other kernels call is compiled with them, without machine code and arguments from Python.
+    LLVM's level is 1: kernels are as fast as at Numba's usual level 3, and compiled sooner.
+    """
+
+    _depth: ClassVar[int] = 0  # of the kernels that are being compiled
+
+    def __init__(self, py_func: Any, *given: Any, **options: Any) -> None:
+        super().__init__(py_func, *given, **options)
+        target = self.targetdescr, self.targetoptions, self.locals
+        self._cache = _Cache(py_func)
+        self._compiler = _Compiler(py_func, *target, compiler.Compiler)
+
+    def compile(self, types_of: Any) -> Any:
+        """Compile the function for types of its arguments."""
+        with global_compiler_lock:
+            Kernel._depth += 1
+            try:
+                if Kernel._depth > 1:
+                    return super().compile(types_of)
+                arguments = tuple(sigutils.normalize_signature(types_of)[0])
+                known: Any = self.overloads.get(arguments)
+                if known is not None and isinstance(known.entry_point, _Callee):
+                    del self.overloads[arguments]
+                with _quick(self.targetctx):
+                    return super().compile(types_of)
+            finally:
+                Kernel._depth -= 1
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Typing of a call; kernels are not compiled for a certain number."""
+        plain = {name: types.unliteral(kind) for name, kind in dict(kws).items()}
+        return super().get_call_template(tuple(map(types.unliteral, args)), plain)
+
+    def add_overload(self, result: Any) -> None:
+        """Add a compiled version; one without machine code is not found from Python."""
+        if result.entry_point is not None:
+            super().add_overload(result)
+            return
+        callee = _Callee()
+        self.targetctx.insert_user_function(callee, result.fndesc, [result.library])
+        self.overloads[tuple(result.signature.args)] = result._replace(entry_point=callee)
+
+
+class _Callee:
+    """Key of a version that only kernels call."""
+
+
+def _has_arrays(function: Any) -> bool:
+    """Whether a function makes arrays, or calls a kernel that returns some: it must free them."""
+    names = function.__code__.co_names
+    callees = (function.__globals__.get(name) for name in names)
+    return not _MAKERS.isdisjoint(names) or any(
+        _returns_arrays(callee.py_func) for callee in callees if isinstance(callee, Kernel)
+    )
+
+
+def _returns_arrays(function: Any) -> bool:
+    """Whether an annotation says that a function returns an array, or a named tuple of some."""
+    kind = str(function.__annotations__.get("return"))
+    return "Array" in kind or "ndarray" in kind or isinstance(function.__globals__.get(kind), type)
+
+
+class _Compiler(_FunctionCompiler):
+    """Compiler of a kernel."""
+
+    def _customize_flags(self, flags: Any) -> Any:
+        """Leave out what only Python needs where a kernel is compiled as a part of another one."""
+        _log_once()
+        # the parts that call Python inherit these flags, and are executed
+        alone = Kernel._depth == 1 or not self.targetoptions["nogil"]
+        flags.no_compile = flags.no_cpython_wrapper = not alone
+        # kernels that make no arrays count no references
+        flags.nrt = alone or _has_arrays(self.py_func)
+        return flags
+
+
+@contextlib.contextmanager
+def _quick(context: Any) -> Iterator[None]:
+    """Compile kernels, at level 1, without what costs half of Numba's time and changes nothing.
+
+    That are searches for overloads that were found before, colours in the messages of those that
+    do not fit, comparisons of flags by the names of all of them, reports of when parts start and
+    end, copies of all variables with each block of what is inlined, lifetimes of variables that are
+    found once more before they are used, and searches for garbage, of which a compiler makes none.
+    """
+    from unittest import mock
+
+    codegen, flags, scheme = context.codegen(), _Flags, type(errors.termcolor())
+    collects = gc.isenabled()
+    with contextlib.ExitStack() as before:
+        for owner, name, value in (
+            (event, "start_event", functools.partial(_tell, event.start_event)),
+            (event, "end_event", functools.partial(_tell, event.end_event)),
+            (ir.Scope, "__deepcopy__", lambda scope, known: scope),
+            (PostProcessor, "run", _postponing(PostProcessor.run)),
+            (_CONFIG, "OPT", type(_CONFIG.OPT)(1)),
+            (codegen, "_library_class", KernelLibrary),
+            (codegen, "set_env", functools.partial(_set_env, codegen, codegen.set_env)),
+            (flags, "__eq__", _are_equal),
+            (flags, "__hash__", lambda flags: hash(flags.nrt)),  # two of one are rare
+            (scheme, "_markup", lambda scheme, message, *colours: message),
+            (BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
+        ):
+            before.enter_context(mock.patch.object(owner, name, value, create=True))
+        gc.disable()
+        if collects:
+            before.callback(gc.enable)
+        yield
+
+
+def _set_env(codegen: Any, set_env: Any, name: str, environment: Any) -> None:
+    """Set the environment of a function, if it has machine code."""
+    if codegen._engine.get_global_value_address(name):
+        set_env(name, environment)
+
+
+def _are_equal(flags: Any, others: Any) -> bool:
+    """Whether flags are those of another compilation."""
+    if flags is others:
+        return True
+    if not isinstance(others, _Flags):
+        return NotImplemented
+    mine, theirs = flags._values, others._values
+    return bool(mine == theirs or _DEFAULTS | mine == _DEFAULTS | theirs)
+
+
+def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    """Search for the overload of a function, which is found once for each types of arguments."""
+    known: dict[Any, tuple[Any, Any, Any]] = {}
+
+    def get_call_type(function: Any, context: Any, args: Any, kws: dict[str, Any]) -> Any:
+        flags: Any = ConfigStack.top_or_none()
+        key = id(function), tuple(args), tuple(kws.items()), flags is None or flags.nrt
+        if key not in known:
+            found = resolve(function, context, args, kws)
+            known[key] = function, found, function.get_impl_key(found)
+        _, found, implementation = known[key]
+        function._impl_keys[found.args] = implementation
+        return found
+
+    return get_call_type
+
+
+def _postponing(run: Callable[..., None]) -> Callable[..., None]:
+    """Find lifetimes of variables when they are asked for, as where they end in the code."""
+
+    def process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        code = self.func_ir
+        if emit_dels or code.is_generator:
+            run(self, emit_dels, extend_lifetimes)
+            return
+        code.blocks = canonicalize_cfg(code.blocks)
+        code.variable_lifetime, code.generator_info = VariableLifetime(code.blocks), None
+
+    return process
+
+
+def _tell(report: Callable[..., None], kind: str, data: Any = None, **details: Any) -> None:
+    """Report when the kernel that Python calls is compiled, and no other event."""
+    if kind == "numba:compile" and Kernel._depth == 1:
+        report(kind, data, **details)
+
+
+@functools.cache
+def _log_once() -> None:
+    """Log that compilation takes long."""
+    logging.getLogger("nmdp_pin").warning(
+        "nmdp-pin compiles the kernels of a method, once per installation; this takes up to a "
+        "minute"
+    )
+
+
+class _Cache(NullCache):
+    """Kept versions of a kernel, each in a file; functions of other packages have none."""
+
+    def __init__(self, function: Any) -> None:
+        place = f"{function.__module__}.{function.__qualname__}"
+        line = function.__code__.co_firstlineno
+        self._keeps = place.startswith(_PACKAGE) and function.__closure__ is None
+        self._place = f"{place.removeprefix(_PACKAGE)}-{line}"
+
+    def _name(self, types_of: Any) -> str:
+        """Name of the file of a version."""
+        return f"{self._place}.{hashlib.sha256(repr(types_of).encode()).hexdigest()[:16]}"
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The version for a signature, or None where it is not kept."""
+        context.refresh()
+        types_of, target = sigutils.normalize_signature(signature), context.codegen().magic_tuple()
+        content = kernel_cache.read(target, self._name(types_of)) if self._keeps else None
+        found, version = pickle.loads(content) if content else (None, ())
+        return _CompileResult._rebuild(context, *version) if found == types_of else None
+
+    def save_overload(self, signature: Any, version: Any) -> None:
+        """Keep a version that has machine code, without addresses of this process."""
+        moves = not version.library.has_dynamic_globals and all(x.can_cache for x in version.lifted)
+        if self._keeps and moves and version.entry_point is not None:
+            types_of, target = (
+                sigutils.normalize_signature(signature),
+                version.codegen.magic_tuple(),
+            )
+            kernel_cache.write(target, self._name(types_of), dumps((types_of, version._reduce())))
+
+
+class KernelLibrary(JITCodeLibrary):
+    """Code of one function, which becomes executable when its address is asked for."""
+
+    _is_executable = False
+
+    def finalize(self) -> None:
+        """End the code; it is not optimised."""
+        self._raise_if_finalized()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Address of a function, 0: there is none, as of Numba's own, which Python never calls."""
+        flags: Any = ConfigStack.top_or_none()
+        if not self._is_executable and flags is not None and flags.no_cpython_wrapper:
+            return 0
+        self._make_executable()
+        return int(super().get_pointer_to_function(name))
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        """The library of machine code that was kept."""
+        library = super()._unserialize(codegen, state)
+        library._is_executable = True
+        return library
+
+    def _make_executable(self) -> None:
+        """Optimise the code with that of its callees, and make machine code of it."""
+        if self._is_executable:
+            return
+        self._is_executable = True
+        for module in self._callees({self}):
+            self._final_module.link_in(module)
+        _set_linkage(self._final_module, "weak_odr", "internal")
+        _name_internals(self._final_module)
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+        codegen: Any = self._codegen
+        for variable in self._final_module.global_variables:
+            environment = lookup_environment(variable.name)
+            if variable.name.startswith("_ZN08NumbaEnv") and environment is not None:
+                codegen.set_env(variable.name, environment)
+
+    def _callees(self, seen: set[Any]) -> Iterator[Any]:
+        """Copies of the modules that this one calls, directly or not."""
+        for library in self._linking_libraries:
+            if library in seen:
+                continue
+            seen.add(library)
+            self._reload_init.update(library._reload_init)
+            lazy = isinstance(library, KernelLibrary) and not library._is_executable
+            code = library._final_module if lazy else library._get_module_for_linking()
+            module = code.clone()
+            # what is linked only where it is called would be lost before its caller comes
+            _set_linkage(module, "external", "weak_odr")
+            _set_linkage(module, "linkonce_odr", "weak_odr")
+            yield module
+            if lazy:
+                yield from library._callees(seen)
+
+    def _get_module_for_linking(self) -> Any:
+        """The code with that of its callees, for callers that are no kernels."""
+        if self._is_executable:
+            return super()._get_module_for_linking()
+        if self._shared_module is None:
+            result = self._final_module.clone()
+            for module in self._callees({self}):
+                result.link_in(module)
+            _set_linkage(result, "weak_odr", "internal")
+            _set_linkage(result, "external", "linkonce_odr")
+            self._shared_module = result
+        return self._shared_module
+
+
+def _name_internals(module: Any) -> None:
+    """Give what is internal to a module names that no other module has, of any process.
+
+    LLVM finds callees by name, internal ones too, in all the machine code that was loaded. Code
+    that was kept has callees of the same names as new code, where Numba has counted as far, but
+    with other arguments: those that nothing reads are optimised away.
+    """
+    tag = uuid.uuid4().hex
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.linkage.name == "internal":
+            value.name = f"{value.name}.{tag}"
+
+
+def _set_linkage(module: Any, before: str, after: str) -> None:
+    """Change the linkage of the functions of a module that have a certain one."""
+    for function in module.functions:
+        if not function.is_declaration and function.linkage.name == before:
+            function.linkage = after

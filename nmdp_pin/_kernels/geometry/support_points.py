@@ -1,0 +1,238 @@
+"""Points of discs and ellipsoids nearest to a shape, over which spheres are swept.
+
+A disc or an ellipsoid is the set of points c + sum_j u_j e_j, |u| <= 1, with its two or three
+semi-axes e_j. The point that is nearest to a shape, or deepest in it, has |u| = 1, and is where
+u has the direction of -g, g_j = n . e_j being the slopes of the signed distance: where the part of
+g that is tangent to the unit sphere is 0. Newton's method finds it by the matrix
+
+    K = P (e_j . H e_k) P + |g . u| 1,    P = 1 - u u',
+
+with the curvature H of the shape, and K also gives the derivatives of the point.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin._kernels.algebra.vector3 import (
+    Vector3,
+    axpy,
+    cross,
+    dot,
+    length,
+    minus,
+    place,
+    rotate_back,
+    scaled,
+    times,
+)
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.geometry.contacts import DISC, REACH, ContactFrames, ContactPairs, Contacts
+from nmdp_pin._kernels.geometry.polytopes import row_of
+from nmdp_pin._kernels.geometry.primitives import BOX
+from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
+from nmdp_pin._kernels.geometry.touched_surface import (
+    AHEAD,
+    BEFORE,
+    face_axis,
+    has_faces,
+    slopes_along,
+    surface_at,
+    surface_of,
+    turned_axes,
+)
+from nmdp_pin._kernels.geometry.triangles import SAME, descend_to_minimum, describe_minimum
+
+_STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
+_AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
+_LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
+_STEPS, _NEAR = 30, 1e-3  # steps down the slopes to such a point, and the last one [-]
+_TURNS = 20  # largest number of Newton steps to a support point, or halves of them
+
+
+@jit
+def _arm(E: Array, u: Vector3) -> Vector3:
+    """The vector sum_j u_j e_j."""
+    along = axpy(scaled(row_of(E, 0), u[0]), u[1], row_of(E, 1))
+    return axpy(along, u[2], row_of(E, 2))
+
+
+@jit
+def support_point(
+    candidates: ContactPairs, contacts: Contacts, k: int, M: Array, minimum: bool
+) -> float:
+    """Choose the point of a disc or ellipsoid for candidate k at a placement; its distance [m].
+
+    With `minimum` it is that of the local minimum of the distance to a mesh; see `surface_at`.
+    """
+    c, x, slope = np.empty(3), np.empty(3), 0.0
+    place(M, candidates.local[k], c)
+    E, middle = turned_axes(candidates, k, M), (c[0], c[1], c[2])
+    size, disc = length(row_of(E, 0)), candidates.contact_kinds[k] == DISC
+    u = (1.0, 0.0, 0.0)  # without a nearest point, the first semi-axis is chosen
+    _, n = surface_at(candidates, contacts, k, middle, minimum)
+    share, least = 1.0, math.inf
+    for _ in range(_STEPS):
+        g = slopes_along(E, n)
+        slope = length(g)
+        if slope <= SAME * size:
+            break
+        v = scaled(g, -1.0 / slope)
+        if least < math.inf:
+            v = axpy(scaled(u, 1.0 - share), share, v)
+            if length(minus(v, u)) <= _NEAR or length(v) <= _NEAR:
+                break
+            v = scaled(v, 1.0 / length(v))
+        phi, normal = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, v)), minimum)
+        if phi < least:
+            u, n, least, share = v, normal, phi, min(2.0 * share, 1.0)
+        else:
+            share *= 0.5
+    if has_faces(candidates, candidates.rows[k]):
+        u, slope = _before_a_face(candidates, contacts, k, E, middle, u, slope)
+    for _ in range(candidates.slots[k] if disc else 0):
+        u = (-u[1], u[0], 0.0)
+    arm = _arm(E, u)
+    for j in range(3):
+        x[j] = arm[j]
+    rotate_back(M, x, contacts.held[k])
+    for j in range(3):
+        contacts.held[k, j] += candidates.local[k, j]
+    nearest = candidates.slots[k] == 0 and slope > _STANDING * size
+    contacts.rolls[k] = contacts.rolling and (nearest or not disc)
+    return surface_at(candidates, contacts, k, axpy(middle, 1.0, arm), minimum)[0]
+
+
+@jit
+def _before_a_face(
+    candidates: ContactPairs,
+    contacts: Contacts,
+    k: int,
+    E: Array,
+    middle: Vector3,
+    u: Vector3,
+    slope: float,
+) -> tuple[Vector3, float]:
+    """The nearest of a point of a disc or ellipsoid and those farthest into flat faces.
+
+    With it goes the slope |g| by which it was found. From a middle beside a face Newton's method
+    would go to another one.
+    """
+    row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
+    least, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, u)), False)
+    for j in range(0 if candidates.kinds[row, 0] == BOX else 2, 3):
+        g = slopes_along(E, face_axis(shapes, row, j))
+        if faces & (BEFORE << j) and length(g) > SAME * length(row_of(E, 0)):
+            v = scaled(g, (-1.0 if faces & (AHEAD << j) else 1.0) / length(g))
+            phi, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, v)), False)
+            if phi < least:
+                least, u, slope = phi, v, length(g)
+    return u, slope
+
+
+@jit
+def place_support_point(
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int
+) -> None:
+    """Contact i at its support point, found by Newton's method from the point that is held."""
+    c, M, centre = contacts.index[i], at.placements[i], at.centre[i]
+    row, own, E = candidates.rows[c], np.empty((3, 3)), turned_axes(candidates, c, M)
+    held, H = row_of(at.centre, i), at.curvature[i]
+    place(M, candidates.local[c], centre)
+    middle = row_of(at.centre, i)
+    u = slopes_along(E, minus(held, middle))
+    u0, size = dot(E[0], E[0]), length(row_of(E, 0))
+    u = (u[0] / u0, u[1] / dot(E[1], E[1]), u[2] / max(dot(E[2], E[2]), _AIMED * u0))
+    if has_faces(candidates, row):
+        u, _ = _before_a_face(candidates, contacts, c, E, middle, u, 0.0)
+    phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
+    for turn in range(_TURNS):
+        x = axpy(middle, 1.0, _arm(E, u))
+        if candidates.kinds[row, 0] == MESH:
+            face, feature, foot = descend_to_minimum(candidates.triangles, contacts.faces[c], x)
+            phi, n, bends = describe_minimum(
+                candidates.triangles, face, feature, foot, x, candidates.shapes[row, 16], H
+            )
+        else:
+            phi, n, bends = surface_of(candidates, contacts, c, x, own)
+            if bends:
+                turn_tensor(candidates.shapes, row, own, at.curvature, i)
+        if phi > before + _AIMED * size and turn < _TURNS - 1:  # too far: back half the way
+            step = scaled(step, 0.5)
+            u = axpy(start, -1.0, step)
+            u = scaled(u, 1.0 / length(u))
+            continue
+        g = slopes_along(E, n)
+        tangent = axpy(g, -dot(g, u), u)
+        if length(tangent) <= _AIMED * size or turn == _TURNS - 1:
+            break
+        before, start, step = phi, u, axpy(u, 1.0 / length(g), g)
+        if bends:
+            step = _solve_on_sphere(E, H, u, g, tangent)
+            before = phi
+        u = axpy(u, -1.0, step)
+        u = scaled(u, 1.0 / length(u))
+    r, arm = candidates.radii[c], _arm(E, u)
+    at.depth[i], at.curved[i] = r - phi, bends
+    if candidates.pointed[row]:  # not at an edge, a rim or a tip, which touch by themselves
+        g = slopes_along(E, n)
+        if length(axpy(g, -dot(g, u), u)) > _LOOSE * size:
+            at.depth[i], at.on_internal_edge[i] = -REACH, True
+    for j in range(3):
+        at.normal[i, j] = n[j]
+        at.arm[i, j] = arm[j] - r * n[j]
+
+
+@jit
+def _solve_on_sphere(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> Vector3:
+    """Solution of K x = b of the module's description, b being tangent to the unit sphere at u."""
+    K, HE = np.empty((3, 3)), np.empty((3, 3))
+    for k in range(3):
+        e = times(H, row_of(E, k))
+        e = axpy(e, -u[k], times(H, _arm(E, u)))  # H e_k, without its part along u
+        HE[k, 0], HE[k, 1], HE[k, 2] = e
+    for j in range(3):
+        e = axpy(row_of(E, j), -u[j], _arm(E, u))
+        for k in range(3):
+            K[j, k] = dot(e, HE[k])
+        K[j, j] += abs(dot(g, u)) + _AIMED * length(row_of(E, 0))
+    x, y, z = row_of(K, 0), row_of(K, 1), row_of(K, 2)
+    yz = cross(y, z)
+    total = axpy(scaled(yz, b[0]), b[1], cross(z, x))
+    return scaled(axpy(total, b[2], cross(x, y)), 1.0 / dot(x, yz))
+
+
+@jit
+def support_rates(
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
+) -> None:
+    """Derivatives of normal and arm of a contact at a support point by a motion, shapes (3, 6).
+
+    A motion (dx, dphi) moves the point of the body by y = dx + dphi x sum_j u_j e_j and changes the
+    slopes by dg_j = e_j . (n x dphi + H y); then du = -K^-1 P dg, dn = H (y + sum_j du_j e_j), and
+    the arm changes by dphi x sum_j u_j e_j + sum_j du_j e_j - r dn.
+    """
+    c, bends = contacts.index[i], at.curved[i]
+    r, E, none = candidates.radii[c], turned_axes(candidates, c, at.placements[i]), (0.0, 0.0, 0.0)
+    n = row_of(at.normal, i)
+    arm, g = axpy(row_of(at.arm, i), r, n), slopes_along(E, n)
+    u = scaled(g, -1.0 / length(g))
+    for k in range(6):
+        dx = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+        turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
+        swing = cross(turn, arm)
+        y, change = axpy(dx, 1.0, swing), cross(n, turn)
+        if bends:
+            change = axpy(change, 1.0, times(at.curvature[i], y))
+        dg = slopes_along(E, change)
+        dg = axpy(dg, -dot(dg, u), u)
+        du = scaled(dg, 1.0 / length(g))
+        if bends:
+            du = _solve_on_sphere(E, at.curvature[i], u, g, dg)
+        slide = scaled(_arm(E, du), -1.0)
+        dn = times(at.curvature[i], axpy(y, 1.0, slide)) if bends else none
+        for j in range(3):
+            N[j, k] = dn[j]
+            L[j, k] = swing[j] + slide[j] - r * dn[j]
