@@ -135,7 +135,7 @@ PARTS = (
     *_sections(
         *("limits", 1.0, {"limits-cone": 0}, {"limits-spin": 0}, {"limits-roll": 0}),
         *({"limits-top": 0}, {"limits-pull": 0}, {"limits-drop": 0}, {"limits-motion": 0}),
-        *({"limits-rest": 0, "limits-rest-steps": 1}, {"limits-land": 0}, {"limits-cost": 0}),
+        *({"limits-rest": 0, "limits-rest-steps": 1}, {"limits-land": 0}),
     ),
     *_sections(
         *("physics", 1.0, {"physics-sliding": 0}, {"physics-rolling": 0}),

@@ -112,8 +112,8 @@ class StepDifferentiator:
             h: length of the step [s].
             result: result of the step, if it exists already; None: the step is made.
             with_respect_to: names of further parameters, of `PARAMETERS`.
-            smoothing: 0 is exact; larger values average over switches of contacts, as if weights
-                were known up to this fraction of one.
+            smoothing: 0 is exact; larger values average over switches of contacts, as if forces
+                were known up to this fraction of the largest, and weights of one.
 
         Raises:
             StateError, ControlError: as `Simulator.step`.

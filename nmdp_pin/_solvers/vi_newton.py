@@ -16,7 +16,8 @@ class ViNewton:
     The default tolerances change no error of a trajectory in its third digit (docs/choices.md, 6).
 
     Args:
-        tolerance: tolerance of the norm of G over the weight.
+        tolerance: tolerance of the entries of G, as shares of the forces that give their dofs the
+            acceleration of gravity.
         slip: sliding velocity that other forces could still prevent at a contact [m/s].
         max_iterations: largest number of iterations from one initial guess.
 

@@ -373,7 +373,7 @@ def accuracy() -> list[str]:
         f"order it reaches {cell('limits-top', '`ne-nmdp`, first order', '1 ms'):.1f} rad",
         "keeps {:.0f}, {:.0f} and {:.0f} % of its spin after a second with steps of 2, 5 and "
         "10 ms".format(*(100.0 / np.sqrt(1.0 + 2.0 / 3.0 * h * 100.0) for h in (2e-3, 5e-3, 0.01))),
-        f"rises at up to ρ d/p, {RECOVERY / 2 * 0.075:.2f} m/s from 75 mm",
+        f"rises at up to σ d/p, {RECOVERY / 2 * 0.075:.2f} m/s from 75 mm",
         *(
             f"{a:.2f} and {b:.2f} m instead of {c:.2f} and {d:.2f} m"
             for a, b, c, d in gait.values()
@@ -387,13 +387,12 @@ def readme() -> list[str]:
     assert max(ratios(*stiff, "go2-stand-up")) < 1.0
     rise = rows("jump-order2", **{"dt ms": "5"})[0]
     veers, further = (
-        [cell("limits-cone", row, m) for m in ("6 (default)", "24")]
+        cell("limits-cone", row, "6")
         for row in ("veers by at most [deg]", "slides further by at most [%]")
     )
     return [
         f"jump rises {value(rise, 'first rise m'):.2f} m in the limit",
-        f"veer by up to {veers[0]:g} degrees and slide up to {further[0]:g} % further (24 edges: "
-        f"{veers[1]:g} degrees, {further[1]:g} %)",
+        f"veer by up to {veers:g} degrees and slide up to {further:g} % further",
     ]
 
 
