@@ -3,11 +3,6 @@
 Find q and w in their sets with G(q, w) = 0 and u' V (w' - w) >= 0 for every w' in the sets, V'u
 being the motions along the coordinates. Each iteration linearises both and solves the affine
 variational inequality that results: it converges quadratically, and asks for no symmetry.
-
-Forces are unknowns of their own: G does not know how hard the ground is, and the bound k d^p of a
-force is the tangent at the depth that its force says, in compliance form (`force_sets`). k d^p is
-convex, so that a tangent at a larger depth leads to it monotonically; the first one is at the depth
-of the force that would stop what falls freely.
 """
 
 from __future__ import annotations
@@ -18,28 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import (
-    all_finite,
     copy_matrix,
-    factor,
-    solve_factored,
 )
 from nmdp_pin._kernels.algebra.manifold import integrate
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
-from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
-from nmdp_pin._kernels.contact.friction_cone import depth_of_force, largest_force
-from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
-from nmdp_pin._kernels.solver.force_sets import (
-    INTERVAL,
-    POLYHEDRON,
-    ROUND,
-    SIMPLEX,
-    ForceSets,
-    new_sets,
-    project,
-)
+from nmdp_pin._kernels.step.slips import measure, predicts_solution
 from nmdp_pin._kernels.step.stage import (
     EXACT,
-    GAP,
     RESIDUAL,
     SECANT,
     SLIP,
@@ -51,23 +31,13 @@ from nmdp_pin._kernels.step.stage import (
     count_rows,
     evaluate,
     finish,
-    force_of,
     learn_slopes,
     linearise,
 )
-from nmdp_pin._kernels.tree.joints import interval, motor
+from nmdp_pin._kernels.step.stage_inequality import newton_step
 
-# Outcomes, as in `nmdp_pin._state.status`.
 CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
 BUDGET_SPENT = 8
-
-_BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
-_LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the largest one
-_NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
-_FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
-_LEAST_DEPTH = 1e-12  # [m] at which the tangent of a bound is taken at least
-_OF_DEPTH, _OF_SLIP = 1e-6, 0.1  # shares of the depth and the slip that an inequality leaves
-_ROUNDING = 1e-12  # share of the largest motion of an inequality, to which it is solved at best
 _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far too large
 _LARGE = 1e3  # residual over the present one, or the weight, beyond which a step is too long
 _NEAR = 100.0  # multiple of the tolerances within which a point is near a solution
@@ -116,453 +86,6 @@ def blocks_of(at: StageIterate, m: int) -> Array:
 
 
 @jit
-def motor_rows(system: System, stage: Stage, at: StageIterate, rows: Array, motors: Array) -> int:
-    """Motors that have a limit, and derivatives of the torques that commands ask of them.
-
-    Args:
-        system: what all steps share.
-        stage: equations of the stage.
-        at: a point with its derivatives.
-        rows: output, -d tau / dq of each motor [N m/rad], shape (nv, nv).
-        motors: output, their dofs, shape (nv,).
-
-    Returns:
-        The number of motors.
-    """
-    joints, torque, number, nv = system.joints, stage.torque, 0, at.v.size
-    for l in range(nv):
-        damper = torque.kd[l] - joints.damping[l]
-        if not joints.effort[l] < math.inf or (torque.kp[l] == 0.0 and damper == 0.0):
-            continue
-        for c in range(nv):
-            rows[number, c] = torque.kp[l] * at.E[l, c] + damper * stage.rate * at.D[l, c]
-        motors[number] = l
-        number += 1
-    return number
-
-
-@jit
-def _write_dofs(J_force: Array, J_motion: Array, rows: int, dofs: Array) -> int:
-    """Write the dofs on which a row acts or depends, in order; their number."""
-    k = 0
-    for l in range(J_force.shape[1]):
-        for i in range(rows):
-            if J_force[i, l] != 0.0 or J_motion[i, l] != 0.0:
-                dofs[k] = l
-                k += 1
-                break
-    return k
-
-
-@jit
-def _project_rows(V: Array, J: Array, rows: int, dofs: Array, felt: int, out: Array) -> None:
-    """Jacobian along coordinates with directions V, for some dofs, shape (m, k)."""
-    for e in range(out.shape[0]):
-        for i in range(rows):
-            if V[i, e] != 0.0:
-                for s in range(felt):
-                    out[e, s] += V[i, e] * J[i, dofs[s]]
-
-
-@jit
-def state_vi(
-    system: System, stage: Stage, at: StageIterate, linear: StageJacobians, f0: Array
-) -> AffineVI:
-    """The linearised variational inequality at a point, but for its sets.
-
-    Its blocks are the active rows, then the motors that have a limit: their torque is what the
-    command asks for, or the limit (an interval without stops, F being what is missing in the
-    command over its stiffness).
-
-    Args:
-        system: what all steps share.
-        stage: equations of the stage.
-        at: the point.
-        linear: derivatives there.
-        f0: output, coordinates of the blocks, shape (>= n,).
-    """
-    k, m, nv, touching = at.n_active[0], at.w.shape[1], at.v.size, at.n_active[1]
-    asked, motors, A = np.empty((nv, nv)), np.empty(nv, np.int64), linear.A.copy()
-    number = motor_rows(system, stage, at, asked, motors)
-    blocks = k + number
-    first, dofs = np.empty(blocks + 1, np.int64), np.empty((blocks, nv), np.int64)
-    felt, most = np.empty(blocks, np.int64), 0
-    first[0] = 0
-    for b in range(blocks):
-        first[b + 1] = first[b] + (m if b < touching else 1)
-        if b < k:
-            rows = linear.J_force.shape[1] if b < touching else 1
-            felt[b] = _write_dofs(linear.J_force[b], linear.J_motion[b], rows, dofs[b])
-        else:
-            felt[b] = _write_dofs(asked[b - k : b - k + 1], asked[b - k : b - k + 1], 1, dofs[b])
-        most = max(most, felt[b])
-    sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
-    for b in range(blocks + 1):
-        sets.first[b] = first[b]
-    vi = AffineVI(
-        sets=sets,
-        J_force=np.zeros((blocks, m, most)),
-        J_motion=np.zeros((blocks, m, most)),
-        of_depth=np.zeros((blocks, most)),
-        motion=np.zeros((blocks, m)),
-        depth=np.zeros(blocks),
-        lift=np.zeros((blocks, m)),
-        dofs=dofs,
-        felt=felt,
-        A=A,
-        G=at.G,
-        length=np.empty(blocks),
-        enough=np.empty(blocks),
-    )
-    for b in range(k):
-        row, size = at.active[b], first[b + 1] - first[b]
-        rows = at.V.shape[1] if b < touching else 1
-        _project_rows(at.V[row], linear.J_force[b], rows, dofs[b], felt[b], vi.J_force[b, :size])
-        _project_rows(at.V[row], linear.J_motion[b], rows, dofs[b], felt[b], vi.J_motion[b, :size])
-        for e in range(size):
-            f0[first[b] + e], vi.motion[b, e] = at.w[row, e], at.work[row, e]
-            for i in range(rows):
-                vi.lift[b, e] += at.V[row, i, e] * linear.lift[b, i]
-    for b in range(k, blocks):
-        l = motors[b - k]
-        stiffness, tau = (
-            asked[b - k, l],
-            motor(system.joints, stage.torque, l, at.error[l], at.v[l]),
-        )
-        limit, sign = system.joints.effort[l], stage.torque.signs[l]
-        f0[first[b]] = sign * limit if sign != 0.0 else tau
-        vi.motion[b, 0], vi.lift[b, 0] = (f0[first[b]] - tau) / stiffness, 1.0 / stiffness
-        vi.sets.friction[b] = limit
-        for s in range(felt[b]):
-            c = dofs[b, s]
-            vi.J_force[b, 0, s] = 1.0 if c == l else 0.0
-            vi.J_motion[b, 0, s] = asked[b - k, c] / stiffness
-            if sign == 0.0:
-                A[l, c] -= asked[b - k, c]
-    return vi
-
-
-@jit
-def _response_of(LU: Array, pivots: Array, vi: AffineVI) -> Array:
-    """A^-1 J_force' of all coordinates, shape (nv, n)."""
-    first = vi.sets.first
-    R = np.zeros((len(LU), first[-1]))
-    for b in range(vi.felt.size):
-        for e in range(first[b + 1] - first[b]):
-            for s in range(vi.felt[b]):
-                R[vi.dofs[b, s], first[b] + e] = vi.J_force[b, e, s]
-    if R.size > 0:
-        solve_factored(LU, pivots, R)
-    return R
-
-
-@jit
-def compliance_of(R: Array, J: Array, dofs: Array, felt: int, i: int, column: int) -> float:
-    """Motion along coordinate i of a block by a force whose response is a column of R."""
-    total = 0.0
-    for s in range(felt):
-        total += J[i, s] * R[dofs[s], column]
-    return total
-
-
-@jit
-def newton_step(
-    system: System,
-    stage: Stage,
-    at: StageIterate,
-    linear: StageJacobians,
-    tolerances: Tolerances,
-    w1: Array,
-    dq: Array,
-) -> int:
-    """One iteration: solve the linearised variational inequality.
-
-    Args:
-        system: what all steps share.
-        stage: equations of the stage.
-        at: the point.
-        linear: derivatives there; the stiffnesses of the rows are written.
-        tolerances: those of the stage.
-        w1: output, coordinates of the contacts and joints, shape (n, m).
-        dq: output, shape (nv,).
-
-    Returns:
-        CONVERGED, SINGULAR, or QP_FAILED where the inequality was not solved; the step is then that
-        of the best forces found.
-    """
-    k, nv = at.n_active[0], dq.size
-    f0 = np.empty(k * at.w.shape[1] + nv)
-    vi = state_vi(system, stage, at, linear, f0)
-    first, blocks = vi.sets.first, vi.felt.size
-    n = first[blocks]
-    LU, pivots, motions = linear.A.copy(), indices(nv), np.empty((nv, 2))
-    if not factor(LU, pivots):
-        return SINGULAR
-    for l in range(nv):  # with the forces as they are, and without those of the rows
-        motions[l, 0] = motions[l, 1] = -at.G[l]
-    for b in range(k):
-        for e in range(first[b + 1] - first[b]):
-            for s in range(vi.felt[b]):
-                motions[vi.dofs[b, s], 1] -= vi.J_force[b, e, s] * f0[first[b] + e]
-    solve_factored(LU, pivots, motions)
-    copy_matrix(at.w[: len(w1)], w1)
-    if not all_finite(motions.ravel()):
-        return SINGULAR
-    f, outcome = vector(n), CONVERGED
-    if blocks > 0:
-        state_sets(system, stage, at, tolerances, _response_of(LU, pivots, vi), motions[:, 1], vi)
-    for b in range(k):
-        linear.rho[at.active[b]] = vi.sets.rho[b]
-    for l in range(nv):
-        dq[l] = motions[l, 0]
-    for b in range(blocks):
-        for e in range(first[b], first[b + 1]):
-            f[e] = f0[e]
-        if b >= k and vi.motion[b, 0] == 0.0:
-            for s in range(vi.felt[b]):
-                f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
-    if blocks > 0 and not solve_affine_vi(vi, f0[:n], f, dq):
-        outcome = QP_FAILED
-    if not (all_finite(f) and all_finite(dq)):
-        return SINGULAR
-    for b in range(k):
-        row, total = at.active[b], 1.0
-        if system.forces and row < stage.contacts.n[0]:
-            _clip(vi.sets, b, f[first[b] : first[b + 1]])
-        if not system.forces:  # to the last bit weights are at least zero, and one at most in sum
-            total = 0.0
-            for e in range(first[b], first[b + 1]):
-                f[e] = max(f[e], 0.0)
-                total += f[e]
-            total = max(total * _BELOW_ONE, 1.0) if total > 1.0 else 1.0
-        for e in range(first[b + 1] - first[b]):
-            w1[row, e] = f[first[b] + e] / total
-    return outcome
-
-
-@jit
-def _clip(sets: ForceSets, b: int, f: Array) -> None:
-    """Move a force to its cone, from which the map may be off by its tolerance."""
-    Phi, z, X, Y, none = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3), zero_vector(3)
-    project(sets, b, f, none, math.inf, Phi, X, Y, z)
-    for e in range(3):
-        f[e] -= Phi[e]
-
-
-@jit
-def state_sets(
-    system: System,
-    stage: Stage,
-    at: StageIterate,
-    tolerances: Tolerances,
-    R: Array,
-    free: Array,
-    vi: AffineVI,
-) -> None:
-    """Write kinds, stiffnesses and bounds of the sets of the active rows.
-
-    Args:
-        system: what all steps share.
-        stage: equations of the stage.
-        at: the point.
-        tolerances: those of the stage.
-        R: A^-1 J_force', shape (nv, n).
-        free: motion without forces of the rows, shape (nv,).
-        vi: output, whose other arrays are written.
-    """
-    sets, n, largest = vi.sets, stage.contacts.n[0], 0.0
-    k = at.n_active[0]
-    for b in range(sets.kind.size):
-        begin, end, softest = sets.first[b], sets.first[b + 1], 0.0
-        for e in range(end - begin):
-            c = compliance_of(R, vi.J_motion[b], vi.dofs[b], vi.felt[b], e, begin + e)
-            c += vi.lift[b, e] if not system.forces or e == end - begin - 1 else 0.0
-            softest = max(softest, abs(c))
-        sets.rho[b] = softest
-        largest = max(largest, softest)
-    for b in range(sets.kind.size):
-        row = at.active[b] if b < k else -1
-        softest = max(sets.rho[b], _LEAST_SCALE * largest if not system.forces else 0.0)
-        sets.rho[b] = 1.0 / softest if softest > 0.0 else 1.0
-        vi.length[b] = 1.0 / sets.rho[b]
-        vi.enough[b] = _OF_SLIP * tolerances.slip
-        if row < 0:
-            sets.kind[b] = INTERVAL
-        elif not system.forces:
-            sets.kind[b] = SIMPLEX
-            force = force_of(at, row)
-            vi.length[b] /= max(force, _LEAST_SCALE * system.tree.weight)
-        elif row < n:
-            sets.kind[b] = POLYHEDRON if system.cone.sides > 0 else ROUND
-            _state_cone(system, at, b, R, free, vi)
-        else:
-            _state_interval(system, at, b, row - n, vi)
-    largest = _ROUNDING * _largest_motion(vi, free)
-    for b in range(sets.kind.size):
-        if sets.offset[b] > 0.0:
-            vi.enough[b] = min(vi.enough[b], _OF_DEPTH * sets.offset[b])
-        vi.enough[b] = max(vi.enough[b], largest) / vi.length[b]
-
-
-@jit
-def _largest_motion(vi: AffineVI, free: Array) -> float:
-    """The largest motion that an inequality knows of, whose rounding errors it has [m]."""
-    most = 0.0
-    for b in range(vi.felt.size):
-        for e in range(vi.motion.shape[1]):
-            moved = abs(vi.motion[b, e])
-            for s in range(vi.felt[b]):
-                moved += abs(vi.J_motion[b, e, s] * free[vi.dofs[b, s]])
-            most = max(most, moved * (vi.length[b] * vi.sets.rho[b]))
-    return most
-
-
-@jit
-def _state_cone(
-    system: System, at: StageIterate, b: int, R: Array, free: Array, vi: AffineVI
-) -> None:
-    """Friction and bound of a contact: the tangent of k d^p at a depth from below the solution's.
-
-    It is the depth of the force, but not beyond that of the force that would stop what falls
-    freely, which is the largest of those that could be the solution.
-    """
-    row, cone, sets = at.active[b], system.cone, vi.sets
-    depth, begin = at.places.depth[row], sets.first[b]
-    sets.friction[b], vi.depth[b] = at.places.friction[row], depth
-    falling = depth
-    for s in range(vi.felt[b]):
-        vi.of_depth[b, s] = -vi.J_force[b, 2, s]
-        falling += vi.of_depth[b, s] * free[vi.dofs[b, s]]
-    if not cone.stiffness < math.inf:
-        return
-    load = max(at.w[row, 2], 0.0)
-    give = compliance_of(R, vi.J_force[b], vi.dofs[b], vi.felt[b], 2, begin + 2)
-    stopping = max(falling, 0.0) / give if give > 0.0 else 0.0
-    most = depth_of_force(cone, max(load, stopping))
-    chosen = min(max(depth, depth_of_force(cone, load)), most) if depth > 0.0 else most
-    chosen = max(chosen, _LEAST_DEPTH)
-    sets.compliance[b] = 1.0 / (cone.power * cone.stiffness * chosen ** (cone.power - 1))
-    sets.offset[b] = chosen * (1.0 - 1.0 / cone.power)
-
-
-@jit
-def _state_interval(system: System, at: StageIterate, b: int, j: int, vi: AffineVI) -> None:
-    """Dry friction and stops of a joint."""
-    joints, sets = system.joints, vi.sets
-    sets.kind[b], sets.friction[b] = INTERVAL, joints.friction[j]
-    for s in range(vi.felt[b]):
-        vi.of_depth[b, s] = vi.J_force[b, 0, s]
-    if joints.coordinates[j] < 0:
-        return
-    x = at.q[joints.coordinates[j]]
-    sets.stops[b, 0] = joints.stiffness[j]
-    sets.stops[b, 1] = max(joints.lower[j] - x, -_FAR_STOP)
-    sets.stops[b, 2] = max(x - joints.upper[j], -_FAR_STOP)
-
-
-@jit
-def measure(
-    system: System, stage: Stage, at: StageIterate, linear: StageJacobians, margin: float
-) -> float:
-    """Write the slip and the gap of forces; the largest share by which one exceeds its bound.
-
-    Forces are at their bounds where these are k d^p of a depth that differs by the margin at most.
-    The slip is the natural map over the stiffness of the row.
-
-    Args:
-        system: what all steps share.
-        stage: equations of the stage.
-        at: an evaluated point, whose sums are written.
-        linear: with the stiffnesses of the rows.
-        margin: error of a depth [m].
-    """
-    n, beyond, m = stage.contacts.n[0], 0.0, at.w.shape[1]
-    at.sums[SLIP] = at.sums[GAP] = 0.0
-    f, F, sets = (
-        vector(3),
-        vector(3),
-        new_sets(1, system.cone.sides, system.cone.angle, system.cone.reach),
-    )
-    sets.first[1] = 3
-    for b in range(at.n_active[0]):
-        row = at.active[b]
-        rho = linear.rho[row]
-        if row < n:
-            for e in range(m):
-                f[e], F[e] = at.w[row, e], at.work[row, e]
-            sets.rho[0], sets.friction[0] = rho, at.places.friction[row]
-            square, excess = _slip_of(system, sets, f, F, at.places.depth[row], margin)
-            beyond = max(beyond, excess)
-        else:
-            off, excess = _measure_joint(system, at, row, n, rho, margin)
-            square, beyond = off * off, max(beyond, excess)
-        if rho > 0.0:
-            at.sums[SLIP] = max(at.sums[SLIP], math.sqrt(square) / rho)
-            at.sums[GAP] += square / rho
-    return beyond
-
-
-@jit
-def _slip_of(
-    system: System, sets: ForceSets, f: Array, F: Array, depth: float, margin: float
-) -> tuple[float, float]:
-    """Square of the natural map of a contact [N^2], and the share by which it exceeds its bound.
-
-    Args:
-        system: what all steps share.
-        sets: set of the contact with its stiffness and friction.
-        f: force, which is cut off at the bound, shape (3,).
-        F: motions, shape (3,).
-        depth: depth [m].
-        margin: error of the depth [m].
-    """
-    Phi, z, X, Y = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3)
-    most, load, beyond = largest_force(system.cone, depth + margin), f[2], 0.0
-    if load > most:
-        share = most / load
-        beyond = min(1.0 - share, load / (_NO_FORCE * system.tree.weight))
-        for e in range(3):
-            f[e] *= share
-    sets.kind[0] = POLYHEDRON if system.cone.sides > 0 else ROUND
-    # free to grow, or at its bound, off which it may be by an error of the depth
-    off = max(depth - margin - depth_of_force(system.cone, f[2]), 0.0) * sets.rho[0]
-    project(sets, 0, f, F, math.inf if off > 0.0 else 0.0, Phi, X, Y, z)
-    square = _square(Phi)
-    if 0.0 < off < abs(Phi[2]):
-        project(sets, 0, f, F, 0.0, Phi, X, Y, z)
-        square = min(square, _square(Phi) + off * off)
-    return square, beyond
-
-
-@jit
-def _square(x: Array) -> float:
-    """Square of a vector."""
-    return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
-
-
-@jit
-def _measure_joint(
-    system: System, at: StageIterate, row: int, n: int, rho: float, margin: float
-) -> tuple[float, float]:
-    """Natural map of a joint's force, and the share by which it exceeds its interval."""
-    least, width, _, _ = interval(system.joints, row - n, at.q)
-    slack, f = system.joints.stiffness[row - n] * margin, at.w[row, 0]
-    if system.joints.coordinates[row - n] < 0:
-        slack = 0.0
-    low, high, excess = least - slack, least + width + slack, 0.0
-    if f < low or f > high:
-        off = low - f if f < low else f - high
-        excess = min(off / abs(f), off / (_NO_FORCE * system.tree.weight))
-        f = min(max(f, low), high)
-    aim = f - rho * at.work[row, 0]
-    if aim > high - 2.0 * slack:
-        return min(f - (high - 2.0 * slack), 0.0), excess
-    if aim < low + 2.0 * slack:
-        return max(f - (low + 2.0 * slack), 0.0), excess
-    return f - aim, excess
-
-
-@jit
 def residual_over(system: System, stage: Stage, at: StageIterate, tolerances: Tolerances) -> float:
     """The largest entry of G over its tolerance, each dof's by its own weight and inertia."""
     most = 0.0
@@ -596,55 +119,6 @@ def size_of(system: System, dq: Array) -> float:
     for l in range(dq.size):
         square += system.inertias[l] * dq[l] * dq[l]
     return math.sqrt(square)
-
-
-@jit
-def predicts_solution(
-    system: System,
-    stage: Stage,
-    at: StageIterate,
-    linear: StageJacobians,
-    w1: Array,
-    dq: Array,
-    tolerances: Tolerances,
-) -> bool:
-    """Whether forces after a step solve the principle at the motions and depths that it predicts.
-
-    The inequality of the step has the tangents of the bounds, which are beside them.
-    """
-    if not system.forces:
-        return True
-    f, F, sets = (
-        vector(3),
-        vector(3),
-        new_sets(1, system.cone.sides, system.cone.angle, system.cone.reach),
-    )
-    sets.first[1] = 3
-    for b in range(at.n_active[1]):
-        row, moved = at.active[b], vector_of(linear.J_motion[b], dq)
-        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq)
-        more = w1[row, 2] - at.w[row, 2]
-        for e in range(3):
-            f[e], F[e] = w1[row, e], at.work[row, e]
-            depth -= at.places.normal[row, e] * fallen[e]
-            for a in range(3):
-                F[e] += at.V[row, a, e] * (moved[a] + linear.lift[b, a] * more)
-        sets.rho[0], sets.friction[0] = linear.rho[row], at.places.friction[row]
-        square, beyond = _slip_of(system, sets, f, F, depth, tolerances.depth)
-        if beyond > tolerances.residual or square > (tolerances.slip * linear.rho[row]) ** 2:
-            return False
-    return True
-
-
-@jit
-def vector_of(J: Array, dq: Array) -> tuple[float, float, float]:
-    """J dq of a Jacobian of three rows or more."""
-    x, y, z = 0.0, 0.0, 0.0
-    for l in range(dq.size):
-        x += J[0, l] * dq[l]
-        y += J[1, l] * dq[l]
-        z += J[2, l] * dq[l]
-    return x, y, z
 
 
 @inlined
@@ -717,7 +191,7 @@ def solve_stage(
         if evaluations + work > budget:  # before it, since one may be too long
             outcome = BUDGET_SPENT
             break
-        outcome = newton_step(system, stage, here, linear, tolerances, w1, dq)
+        outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq)
         # so near a solution that an inequality is not solved for rounding errors
         if outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * tolerances.slip:
             outcome = CONVERGED
@@ -734,7 +208,9 @@ def solve_stage(
             and left < _SURE
             and left * over <= 1.0
             and left * here.sums[SLIP] <= tolerances.slip
-            and predicts_solution(system, stage, here, linear, w1, dq, tolerances)
+            and predicts_solution(
+                system, stage, here, linear, w1, dq, tolerances.slip, tolerances.depth
+            )
         ):
             integrate(system.tree.space, here.q, 1.0, dq, there.q)
             copy_matrix(w1, there.w[: len(w1)])

@@ -1,0 +1,394 @@
+"""The variational inequality of one iteration: the linearised equations of a stage, and the sets.
+
+Forces are unknowns of their own: G does not know how hard the ground is, and the bound k d^p of a
+force is the tangent at the depth that its force says, in compliance form (`force_sets`). k d^p is
+convex, so that a tangent at a larger depth leads to it monotonically; the first one is at the depth
+of the force that would stop what falls freely.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin._kernels.algebra.linear import (
+    all_finite,
+    copy_matrix,
+    factor,
+    solve_factored,
+)
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
+from nmdp_pin._kernels.contact.friction_cone import depth_of_force
+from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
+from nmdp_pin._kernels.solver.force_sets import (
+    INTERVAL,
+    POLYHEDRON,
+    ROUND,
+    SIMPLEX,
+    ForceSets,
+    new_sets,
+    project,
+)
+from nmdp_pin._kernels.step.stage import (
+    Stage,
+    StageIterate,
+    StageJacobians,
+    System,
+    force_of,
+)
+from nmdp_pin._kernels.tree.joints import motor
+
+CONVERGED, SINGULAR, QP_FAILED = 0, 4, 6  # as in `nmdp_pin._state.status`
+_BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
+_LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the largest one
+_FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
+_LEAST_DEPTH = 1e-12  # [m] at which the tangent of a bound is taken at least
+_OF_DEPTH, _OF_SLIP = 1e-6, 0.1  # shares of the depth and the slip that an inequality leaves
+_ROUNDING = 1e-12  # share of the largest motion of an inequality, to which it is solved at best
+
+
+@jit
+def motor_rows(system: System, stage: Stage, at: StageIterate, rows: Array, motors: Array) -> int:
+    """Motors that have a limit, and derivatives of the torques that commands ask of them.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: a point with its derivatives.
+        rows: output, -d tau / dq of each motor [N m/rad], shape (nv, nv).
+        motors: output, their dofs, shape (nv,).
+
+    Returns:
+        The number of motors.
+    """
+    joints, torque, number, nv = system.joints, stage.torque, 0, at.v.size
+    for l in range(nv):
+        damper = torque.kd[l] - joints.damping[l]
+        if not joints.effort[l] < math.inf or (torque.kp[l] == 0.0 and damper == 0.0):
+            continue
+        for c in range(nv):
+            rows[number, c] = torque.kp[l] * at.E[l, c] + damper * stage.rate * at.D[l, c]
+        motors[number] = l
+        number += 1
+    return number
+
+
+@jit
+def _write_dofs(J_force: Array, J_motion: Array, rows: int, dofs: Array) -> int:
+    """Write the dofs on which a row acts or depends, in order; their number."""
+    k = 0
+    for l in range(J_force.shape[1]):
+        for i in range(rows):
+            if J_force[i, l] != 0.0 or J_motion[i, l] != 0.0:
+                dofs[k] = l
+                k += 1
+                break
+    return k
+
+
+@jit
+def _project_rows(V: Array, J: Array, rows: int, dofs: Array, felt: int, out: Array) -> None:
+    """Jacobian along coordinates with directions V, for some dofs, shape (m, k)."""
+    for e in range(out.shape[0]):
+        for i in range(rows):
+            if V[i, e] != 0.0:
+                for s in range(felt):
+                    out[e, s] += V[i, e] * J[i, dofs[s]]
+
+
+@jit
+def state_vi(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians, f0: Array
+) -> AffineVI:
+    """The linearised variational inequality at a point, but for its sets.
+
+    Its blocks are the active rows, then the motors that have a limit: their torque is what the
+    command asks for, or the limit (an interval without stops, F being what is missing in the
+    command over its stiffness).
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: the point.
+        linear: derivatives there.
+        f0: output, coordinates of the blocks, shape (>= n,).
+    """
+    k, m, nv, touching = at.n_active[0], at.w.shape[1], at.v.size, at.n_active[1]
+    asked, motors, A = np.empty((nv, nv)), np.empty(nv, np.int64), linear.A.copy()
+    number = motor_rows(system, stage, at, asked, motors)
+    blocks = k + number
+    first, dofs = np.empty(blocks + 1, np.int64), np.empty((blocks, nv), np.int64)
+    felt, most = np.empty(blocks, np.int64), 0
+    first[0] = 0
+    for b in range(blocks):
+        first[b + 1] = first[b] + (m if b < touching else 1)
+        if b < k:
+            rows = linear.J_force.shape[1] if b < touching else 1
+            felt[b] = _write_dofs(linear.J_force[b], linear.J_motion[b], rows, dofs[b])
+        else:
+            felt[b] = _write_dofs(asked[b - k : b - k + 1], asked[b - k : b - k + 1], 1, dofs[b])
+        most = max(most, felt[b])
+    sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
+    for b in range(blocks + 1):
+        sets.first[b] = first[b]
+    vi = AffineVI(
+        sets=sets,
+        J_force=np.zeros((blocks, m, most)),
+        J_motion=np.zeros((blocks, m, most)),
+        of_depth=np.zeros((blocks, most)),
+        motion=np.zeros((blocks, m)),
+        depth=np.zeros(blocks),
+        lift=np.zeros((blocks, m)),
+        dofs=dofs,
+        felt=felt,
+        A=A,
+        G=at.G,
+        length=np.empty(blocks),
+        enough=np.empty(blocks),
+    )
+    for b in range(k):
+        row, size = at.active[b], first[b + 1] - first[b]
+        rows = at.V.shape[1] if b < touching else 1
+        _project_rows(at.V[row], linear.J_force[b], rows, dofs[b], felt[b], vi.J_force[b, :size])
+        _project_rows(at.V[row], linear.J_motion[b], rows, dofs[b], felt[b], vi.J_motion[b, :size])
+        for e in range(size):
+            f0[first[b] + e], vi.motion[b, e] = at.w[row, e], at.work[row, e]
+            for i in range(rows):
+                vi.lift[b, e] += at.V[row, i, e] * linear.lift[b, i]
+    for b in range(k, blocks):
+        l = motors[b - k]
+        stiffness, tau = (
+            asked[b - k, l],
+            motor(system.joints, stage.torque, l, at.error[l], at.v[l]),
+        )
+        limit, sign = system.joints.effort[l], stage.torque.signs[l]
+        f0[first[b]] = sign * limit if sign != 0.0 else tau
+        vi.motion[b, 0], vi.lift[b, 0] = (f0[first[b]] - tau) / stiffness, 1.0 / stiffness
+        vi.sets.friction[b] = limit
+        for s in range(felt[b]):
+            c = dofs[b, s]
+            vi.J_force[b, 0, s] = 1.0 if c == l else 0.0
+            vi.J_motion[b, 0, s] = asked[b - k, c] / stiffness
+            if sign == 0.0:
+                A[l, c] -= asked[b - k, c]
+    return vi
+
+
+@jit
+def _response_of(LU: Array, pivots: Array, vi: AffineVI) -> Array:
+    """A^-1 J_force' of all coordinates, shape (nv, n)."""
+    first = vi.sets.first
+    R = np.zeros((len(LU), first[-1]))
+    for b in range(vi.felt.size):
+        for e in range(first[b + 1] - first[b]):
+            for s in range(vi.felt[b]):
+                R[vi.dofs[b, s], first[b] + e] = vi.J_force[b, e, s]
+    if R.size > 0:
+        solve_factored(LU, pivots, R)
+    return R
+
+
+@jit
+def compliance_of(R: Array, J: Array, dofs: Array, felt: int, i: int, column: int) -> float:
+    """Motion along coordinate i of a block by a force whose response is a column of R."""
+    total = 0.0
+    for s in range(felt):
+        total += J[i, s] * R[dofs[s], column]
+    return total
+
+
+@jit
+def newton_step(
+    system: System,
+    stage: Stage,
+    at: StageIterate,
+    linear: StageJacobians,
+    slip: float,
+    w1: Array,
+    dq: Array,
+) -> int:
+    """One iteration: solve the linearised variational inequality.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: the point.
+        linear: derivatives there; the stiffnesses of the rows are written.
+        slip: bound on the slip of the stage [m].
+        w1: output, coordinates of the contacts and joints, shape (n, m).
+        dq: output, shape (nv,).
+
+    Returns:
+        CONVERGED, SINGULAR, or QP_FAILED where the inequality was not solved; the step is then that
+        of the best forces found.
+    """
+    k, nv = at.n_active[0], dq.size
+    f0 = np.empty(k * at.w.shape[1] + nv)
+    vi = state_vi(system, stage, at, linear, f0)
+    first, blocks = vi.sets.first, vi.felt.size
+    n = first[blocks]
+    LU, pivots, motions = linear.A.copy(), indices(nv), np.empty((nv, 2))
+    if not factor(LU, pivots):
+        return SINGULAR
+    for l in range(nv):  # with the forces as they are, and without those of the rows
+        motions[l, 0] = motions[l, 1] = -at.G[l]
+    for b in range(k):
+        for e in range(first[b + 1] - first[b]):
+            for s in range(vi.felt[b]):
+                motions[vi.dofs[b, s], 1] -= vi.J_force[b, e, s] * f0[first[b] + e]
+    solve_factored(LU, pivots, motions)
+    copy_matrix(at.w[: len(w1)], w1)
+    if not all_finite(motions.ravel()):
+        return SINGULAR
+    f, outcome = vector(n), CONVERGED
+    if blocks > 0:
+        state_sets(system, stage, at, slip, _response_of(LU, pivots, vi), motions[:, 1], vi)
+    for b in range(k):
+        linear.rho[at.active[b]] = vi.sets.rho[b]
+    for l in range(nv):
+        dq[l] = motions[l, 0]
+    for b in range(blocks):
+        for e in range(first[b], first[b + 1]):
+            f[e] = f0[e]
+        if b >= k and vi.motion[b, 0] == 0.0:
+            for s in range(vi.felt[b]):
+                f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
+    if blocks > 0 and not solve_affine_vi(vi, f0[:n], f, dq):
+        outcome = QP_FAILED
+    if not (all_finite(f) and all_finite(dq)):
+        return SINGULAR
+    for b in range(k):
+        row, total = at.active[b], 1.0
+        if system.forces and row < stage.contacts.n[0]:
+            _clip(vi.sets, b, f[first[b] : first[b + 1]])
+        if not system.forces:  # to the last bit weights are at least zero, and one at most in sum
+            total = 0.0
+            for e in range(first[b], first[b + 1]):
+                f[e] = max(f[e], 0.0)
+                total += f[e]
+            total = max(total * _BELOW_ONE, 1.0) if total > 1.0 else 1.0
+        for e in range(first[b + 1] - first[b]):
+            w1[row, e] = f[first[b] + e] / total
+    return outcome
+
+
+@jit
+def _clip(sets: ForceSets, b: int, f: Array) -> None:
+    """Move a force to its cone, from which the map may be off by its tolerance."""
+    Phi, z, X, Y, none = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3), zero_vector(3)
+    project(sets, b, f, none, math.inf, Phi, X, Y, z)
+    for e in range(3):
+        f[e] -= Phi[e]
+
+
+@jit
+def state_sets(
+    system: System,
+    stage: Stage,
+    at: StageIterate,
+    slip: float,
+    R: Array,
+    free: Array,
+    vi: AffineVI,
+) -> None:
+    """Write kinds, stiffnesses and bounds of the sets of the active rows.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: the point.
+        slip: bound on the slip of the stage [m].
+        R: A^-1 J_force', shape (nv, n).
+        free: motion without forces of the rows, shape (nv,).
+        vi: output, whose other arrays are written.
+    """
+    sets, n, largest = vi.sets, stage.contacts.n[0], 0.0
+    k = at.n_active[0]
+    for b in range(sets.kind.size):
+        begin, end, softest = sets.first[b], sets.first[b + 1], 0.0
+        for e in range(end - begin):
+            c = compliance_of(R, vi.J_motion[b], vi.dofs[b], vi.felt[b], e, begin + e)
+            c += vi.lift[b, e] if not system.forces or e == end - begin - 1 else 0.0
+            softest = max(softest, abs(c))
+        sets.rho[b] = softest
+        largest = max(largest, softest)
+    for b in range(sets.kind.size):
+        row = at.active[b] if b < k else -1
+        softest = max(sets.rho[b], _LEAST_SCALE * largest if not system.forces else 0.0)
+        sets.rho[b] = 1.0 / softest if softest > 0.0 else 1.0
+        vi.length[b] = 1.0 / sets.rho[b]
+        vi.enough[b] = _OF_SLIP * slip
+        if row < 0:
+            sets.kind[b] = INTERVAL
+        elif not system.forces:
+            sets.kind[b] = SIMPLEX
+            force = force_of(at, row)
+            vi.length[b] /= max(force, _LEAST_SCALE * system.tree.weight)
+        elif row < n:
+            sets.kind[b] = POLYHEDRON if system.cone.sides > 0 else ROUND
+            _state_cone(system, at, b, R, free, vi)
+        else:
+            _state_interval(system, at, b, row - n, vi)
+    largest = _ROUNDING * _largest_motion(vi, free)
+    for b in range(sets.kind.size):
+        if sets.offset[b] > 0.0:
+            vi.enough[b] = min(vi.enough[b], _OF_DEPTH * sets.offset[b])
+        vi.enough[b] = max(vi.enough[b], largest) / vi.length[b]
+
+
+@jit
+def _largest_motion(vi: AffineVI, free: Array) -> float:
+    """The largest motion that an inequality knows of, whose rounding errors it has [m]."""
+    most = 0.0
+    for b in range(vi.felt.size):
+        for e in range(vi.motion.shape[1]):
+            moved = abs(vi.motion[b, e])
+            for s in range(vi.felt[b]):
+                moved += abs(vi.J_motion[b, e, s] * free[vi.dofs[b, s]])
+            most = max(most, moved * (vi.length[b] * vi.sets.rho[b]))
+    return most
+
+
+@jit
+def _state_cone(
+    system: System, at: StageIterate, b: int, R: Array, free: Array, vi: AffineVI
+) -> None:
+    """Friction and bound of a contact: the tangent of k d^p at a depth from below the solution's.
+
+    It is the depth of the force, but not beyond that of the force that would stop what falls
+    freely, which is the largest of those that could be the solution.
+    """
+    row, cone, sets = at.active[b], system.cone, vi.sets
+    depth, begin = at.places.depth[row], sets.first[b]
+    sets.friction[b], vi.depth[b] = at.places.friction[row], depth
+    falling = depth
+    for s in range(vi.felt[b]):
+        vi.of_depth[b, s] = -vi.J_force[b, 2, s]
+        falling += vi.of_depth[b, s] * free[vi.dofs[b, s]]
+    if not cone.stiffness < math.inf:
+        return
+    load = max(at.w[row, 2], 0.0)
+    give = compliance_of(R, vi.J_force[b], vi.dofs[b], vi.felt[b], 2, begin + 2)
+    stopping = max(falling, 0.0) / give if give > 0.0 else 0.0
+    most = depth_of_force(cone, max(load, stopping))
+    chosen = min(max(depth, depth_of_force(cone, load)), most) if depth > 0.0 else most
+    chosen = max(chosen, _LEAST_DEPTH)
+    sets.compliance[b] = 1.0 / (cone.power * cone.stiffness * chosen ** (cone.power - 1))
+    sets.offset[b] = chosen * (1.0 - 1.0 / cone.power)
+
+
+@jit
+def _state_interval(system: System, at: StageIterate, b: int, j: int, vi: AffineVI) -> None:
+    """Dry friction and stops of a joint."""
+    joints, sets = system.joints, vi.sets
+    sets.kind[b], sets.friction[b] = INTERVAL, joints.friction[j]
+    for s in range(vi.felt[b]):
+        vi.of_depth[b, s] = vi.J_force[b, 0, s]
+    if joints.coordinates[j] < 0:
+        return
+    x = at.q[joints.coordinates[j]]
+    sets.stops[b, 0] = joints.stiffness[j]
+    sets.stops[b, 1] = max(joints.lower[j] - x, -_FAR_STOP)
+    sets.stops[b, 2] = max(x - joints.upper[j], -_FAR_STOP)
