@@ -36,6 +36,7 @@ from nmdp_pin._kernels.step.stage import (
 )
 from nmdp_pin._kernels.step.stage_inequality import newton_step
 
+# Outcomes, as in `nmdp_pin._state.status`.
 CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
 BUDGET_SPENT = 8
 _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far too large
