@@ -29,7 +29,7 @@ class ViNewton:
 
     tolerance: Positive = 1e-4
     slip: Positive = 1e-4
-    max_iterations: Annotated[Count, Field(ge=1)] = 25
+    max_iterations: Annotated[Count, Field(ge=1)] = 40
 
     def __post_init__(self) -> None:
         check_fields(self, IntegratorError)

@@ -385,6 +385,7 @@ def _positive_solutions(B: Array, positive: Array) -> None:
             felt=np.array([rows]),
             A=np.eye(rows) / _MOST,
             G=np.zeros(rows),
+            proximal=np.zeros(1),
             length=np.ones(1),
             enough=np.full(1, _CENTRED),
         )

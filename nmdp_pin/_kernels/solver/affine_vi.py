@@ -61,6 +61,7 @@ class AffineVI(NamedTuple):
         felt: their numbers, shape (blocks,).
         A: shape (nv, nv).
         G: shape (nv,).
+        proximal: term that holds forces at f0, F + proximal (f - f0) / rho, shape (1,).
         length: motion by which an entry of the map counts [m], shape (blocks,).
         enough: entries of the map that do not matter, shape (blocks,).
     """
@@ -76,6 +77,7 @@ class AffineVI(NamedTuple):
     felt: Array
     A: Array
     G: Array
+    proximal: Array
     length: Array
     enough: Array
 
@@ -146,13 +148,14 @@ def _load(vi: AffineVI, b: int, f: Array) -> float:
 @jit
 def natural_map(vi: AffineVI, f0: Array, f: Array, dq: Array, at: MapPieces) -> tuple[float, bool]:
     """Write the natural map at forces and a motion; its square [m^2], and whether it is small."""
-    square, near, F = 0.0, True, vector(vi.motion.shape[1])
+    square, near, F, held = 0.0, True, vector(vi.motion.shape[1]), vi.proximal[0]
     for b in range(vi.felt.size):
         begin, end = vi.sets.first[b], vi.sets.first[b + 1]
         depth, m = vi.depth[b], end - begin
         more = _load(vi, b, f) - _load(vi, b, f0)
         for e in range(m):
             F[e] = vi.motion[b, e] + vi.lift[b, e] * more
+            F[e] += held / vi.sets.rho[b] * (f[begin + e] - f0[begin + e])
         for s in range(vi.felt[b]):
             x = dq[vi.dofs[b, s]]
             depth += vi.of_depth[b, s] * x
@@ -174,7 +177,7 @@ def natural_map(vi: AffineVI, f0: Array, f: Array, dq: Array, at: MapPieces) -> 
 def _answer_of_one(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
     """As `_answer_of`, for a block of one coordinate."""
     X, Y, z = at.X[b, 0, 0], at.Y[b, 0, 0], at.z[b, 0]
-    M = X + Y * vi.lift[b, 0] + kept
+    M = X + Y * (vi.lift[b, 0] + vi.proximal[0] / vi.sets.rho[b]) + kept
     if M == 0.0:
         return False
     B[0, 0] = -at.Phi[vi.sets.first[b]] / M
@@ -188,7 +191,7 @@ def _answer_of(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bo
     """Change of a block's forces, df = B [1; -dq] of the dofs that it feels; False: singular."""
     begin, m = vi.sets.first[b], vi.sets.first[b + 1] - vi.sets.first[b]
     M, pivots = matrix(m, m), indices(m)
-    whole = vi.sets.kind[b] == SIMPLEX
+    whole, held = vi.sets.kind[b] == SIMPLEX, vi.proximal[0] / vi.sets.rho[b]
     for i in range(m):
         lifted = 0.0
         B[i, 0] = -at.Phi[begin + i]
@@ -196,6 +199,7 @@ def _answer_of(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bo
             lifted += at.Y[b, i, j] * vi.lift[b, j]
         for j in range(m):
             M[i, j] = at.X[b, i, j] + (lifted if whole or j == m - 1 else 0.0)
+            M[i, j] += held * at.Y[b, i, j]
         M[i, i] += kept
         for s in range(vi.felt[b]):
             moved = at.z[b, i] * vi.of_depth[b, s]

@@ -41,6 +41,8 @@ from nmdp_pin._kernels.step.stage import (
 from nmdp_pin._kernels.tree.joints import motor
 
 CONVERGED, SINGULAR, QP_FAILED = 0, 4, 6  # as in `nmdp_pin._state.status`
+HELD = -1  # an outcome of iterations alone
+_PROXIMAL = (1e-2, 1.0)  # terms of inequalities that are not solved without one
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 _LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the largest one
 _FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
@@ -145,6 +147,7 @@ def state_vi(
         felt=felt,
         A=A,
         G=at.G,
+        proximal=np.zeros(1),
         length=np.empty(blocks),
         enough=np.empty(blocks),
     )
@@ -221,8 +224,8 @@ def newton_step(
         dq: output, shape (nv,).
 
     Returns:
-        CONVERGED, SINGULAR, or QP_FAILED where the inequality was not solved; the step is then that
-        of the best forces found.
+        CONVERGED, SINGULAR, HELD where the inequality was solved with forces held back by a
+        proximal term, or QP_FAILED where it was not; the step is then that of the last forces.
     """
     k, nv = at.n_active[0], dq.size
     f0 = np.empty(k * at.w.shape[1] + nv)
@@ -257,6 +260,11 @@ def newton_step(
                 f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
     if blocks > 0 and not solve_affine_vi(vi, f0[:n], f, dq):
         outcome = QP_FAILED
+        for term in _PROXIMAL:
+            vi.proximal[0] = term
+            if solve_affine_vi(vi, f0[:n], f, dq):
+                outcome = HELD
+                break
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR
     for b in range(k):

@@ -34,7 +34,7 @@ from nmdp_pin._kernels.step.stage import (
     learn_slopes,
     linearise,
 )
-from nmdp_pin._kernels.step.stage_inequality import newton_step
+from nmdp_pin._kernels.step.stage_inequality import HELD, newton_step
 
 # Outcomes, as in `nmdp_pin._state.status`.
 CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
@@ -194,6 +194,9 @@ def solve_stage(
             break
         outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq)
         # so near a solution that an inequality is not solved for rounding errors
+        held = outcome == HELD
+        if outcome == HELD:
+            outcome = CONVERGED
         if outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * tolerances.slip:
             outcome = CONVERGED
         if outcome != CONVERGED:
@@ -204,6 +207,7 @@ def solve_stage(
         before = size
         if (
             iterations > 1
+            and not held
             and not tolerances.derived
             and system.derivative == EXACT
             and left < _SURE
@@ -228,7 +232,7 @@ def solve_stage(
                 break
             counts[2] += 1
             t *= _SHORTEN
-        if t < 1.0:
+        if t < 1.0 or held:
             before = math.inf
         if not residual < np.inf:
             outcome = STALLED
