@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import add_product
+from nmdp_pin._kernels.algebra.linear import add_product, copy_vector
 from nmdp_pin._kernels.algebra.manifold import (
     Manifold,
     difference,
@@ -160,6 +160,7 @@ def respond_to_start(
         for l in range(nv):
             G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
         if system.forces:
+            copy_vector(memory.linear.rho, linear.rho)
             of_map = map_rates(system, stage, at, linear, known, smoothing)
             motions, rates = rates, new_rates(nv, nz, k, nw, True)
             along_map(stage, at, motions, of_map, rates)
