@@ -40,7 +40,6 @@ from nmdp_pin._kernels.step.stage import (
 )
 from nmdp_pin._kernels.step.step import (
     OUTCOME,
-    PLACE,
     Memory,
     Options,
     Scheme,
@@ -48,6 +47,7 @@ from nmdp_pin._kernels.step.step import (
     attainable,
     list_weights,
     open_step,
+    place_of,
     rounding_of,
     state_stage,
 )
@@ -108,7 +108,8 @@ def resolve_stage(
     at.q[:] = ends[i]
     at.w[:rows] = memory.w[:rows]
     saturate_at(system, stage, at)
-    tolerances = Tolerances(_TIGHT, rounding_of(stage), PLACE, PLACE, _MOST_ITERATIONS, True)
+    place = place_of(stage)
+    tolerances = Tolerances(_TIGHT, rounding_of(stage), 0.0, place, place, _MOST_ITERATIONS, True)
     index = 2 * i
     if options.minimiser:
         call_minimise(options.minimiser, index, stage.rate, scheme.order, 2**62, counts)

@@ -48,7 +48,7 @@ _LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the la
 _FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
 _LEAST_DEPTH = 1e-12  # [m] at which the tangent of a bound is taken at least
 _OF_DEPTH, _OF_SLIP = 1e-6, 0.1  # shares of the depth and the slip that an inequality leaves
-_ROUNDING = 1e-12  # share of the largest motion of an inequality, to which it is solved at best
+_ROUNDING = 3e-15  # share of the largest motion of an inequality, to which it is solved at best
 
 
 @jit
@@ -270,7 +270,7 @@ def newton_step(
     for b in range(k):
         row, total = at.active[b], 1.0
         if system.forces and row < stage.contacts.n[0]:
-            _clip(vi.sets, b, f[first[b] : first[b + 1]])
+            _clip(vi.sets, b, vi.enough[b], f[first[b] : first[b + 1]])
         if not system.forces:  # to the last bit weights are at least zero, and one at most in sum
             total = 0.0
             for e in range(first[b], first[b + 1]):
@@ -283,12 +283,12 @@ def newton_step(
 
 
 @jit
-def _clip(sets: ForceSets, b: int, f: Array) -> None:
-    """Move a force to its cone, from which the map may be off by its tolerance."""
-    Phi, z, X, Y, none = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3), zero_vector(3)
-    project(sets, b, f, none, math.inf, Phi, X, Y, z)
+def _clip(sets: ForceSets, b: int, none: float, f: Array) -> None:
+    """Move a force to its cone, from which the map may be off by a tolerance, which is none."""
+    Phi, z, X, Y, still = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3), zero_vector(3)
+    project(sets, b, f, still, math.inf, Phi, X, Y, z)
     for e in range(3):
-        f[e] -= Phi[e]
+        f[e] = f[e] - Phi[e] if f[2] > none else 0.0
 
 
 @jit

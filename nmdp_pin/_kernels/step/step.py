@@ -72,7 +72,7 @@ _MOST_MISSED = 4  # lists of contacts that a step tries
 # Relative rounding of M q / h^2 in G: 8 errors that add up, of which 1 to 3 were measured.
 ROUNDING = 8.0 * 2.220446049250313e-16
 PLACE = 1e-13  # [m] to which a contact's place is known, of a configuration of a metre
-_DEPTH = 1e-10  # [m] by which a depth may differ from that of its force
+_DEPTH = 1e-9  # [m] by which a depth may differ from that of its force
 
 # Counters of a step: iterations, evaluations, rejected iterations and the work in evaluations, the
 # outcome, the order of the scheme that made it, and the number of contacts that touch.
@@ -268,9 +268,9 @@ def attainable(system: System, stage: Stage, relative: float) -> float:
 
 
 @jit
-def attainable_slip(stage: Stage, speed: float) -> float:
-    """Bound on the slip of a stage [m]: that at a speed, but not below the rounding of places."""
-    return max(speed / stage.rate, PLACE * _size_of(stage.q_ref))
+def place_of(stage: Stage) -> float:
+    """Rounding errors of the places of contacts [m]."""
+    return PLACE * _size_of(stage.q_ref)
 
 
 @jit
@@ -486,12 +486,13 @@ def solve_from_guesses(
             call_minimise(options.minimiser, here, stage.rate, order, left, counts)
             outcome = counts[OUTCOME]
         else:
-            slip = attainable_slip(stage, share * options.slip)
+            slip, place = share * options.slip / stage.rate, place_of(stage)
             tolerances = Tolerances(
                 share * options.tolerance,
                 rounding_of(stage),
                 slip,
-                max(_DEPTH, attainable_slip(stage, 0.0)),
+                place,
+                max(min(_DEPTH, slip), place),
                 options.max_iterations,
                 False,
             )

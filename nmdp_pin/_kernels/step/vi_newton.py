@@ -53,6 +53,8 @@ class Tolerances(NamedTuple):
         residual: bound on the entries of G, as shares of `System.scales`.
         rounding: entries of G that are rounding errors, as shares of `System.inertias`.
         slip: bound on the motion that other forces could still prevent at a contact [m].
+        place: the same that rounding errors of places leave [m]; where the bound is below it, an
+            iteration more is made.
         depth: error of a depth by which a force may be larger than its bound [m].
         max_iterations: largest number of iterations from one initial guess.
         derived: whether the derivatives at the last point are asked for, which then is evaluated.
@@ -61,6 +63,7 @@ class Tolerances(NamedTuple):
     residual: float
     rounding: float
     slip: float
+    place: float
     depth: float
     max_iterations: int
     derived: bool
@@ -110,7 +113,7 @@ def _is_solved(
         beyond = measure(system, stage, at, linear, tolerances.depth)
         if beyond > tolerances.residual:
             return False
-    return over <= 1.0 and at.sums[SLIP] <= tolerances.slip
+    return over <= 1.0 and at.sums[SLIP] <= max(tolerances.slip, tolerances.place)
 
 
 @jit
@@ -176,12 +179,12 @@ def solve_stage(
     clear_slopes(here)
     evaluations, iterations, swapped, work = 1, 0, False, 0
     over = residual_over(system, stage, here, tolerances)
-    outcome, solved = CONVERGED, False
+    outcome, solved, rounded = CONVERGED, False, False
     if not here.sums[RESIDUAL] < np.inf:
         counts[1] += 1
         counts[3] += 1
         return NOT_FINITE, False
-    each = work_of(dq.size, here.n_active[0])
+    each, slip = work_of(dq.size, here.n_active[0]), max(tolerances.slip, tolerances.place)
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
             outcome = ITERATION_LIMIT
@@ -197,7 +200,7 @@ def solve_stage(
         held = outcome == HELD
         if outcome == HELD:
             outcome = CONVERGED
-        if outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * tolerances.slip:
+        if outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * slip:
             outcome = CONVERGED
         if outcome != CONVERGED:
             break
@@ -212,34 +215,40 @@ def solve_stage(
             and system.derivative == EXACT
             and left < _SURE
             and left * over <= 1.0
-            and left * here.sums[SLIP] <= tolerances.slip
-            and predicts_solution(
-                system, stage, here, linear, w1, dq, tolerances.slip, tolerances.depth
-            )
+            and left * here.sums[SLIP] <= slip
+            and predicts_solution(system, stage, here, linear, w1, dq, slip, tolerances.depth)
         ):
             integrate(system.tree.space, here.q, 1.0, dq, there.q)
             copy_matrix(w1, there.w[: len(w1)])
-            residual, slip = left * here.sums[RESIDUAL], left * here.sums[SLIP]
-            finish(system, stage, there, residual)
-            there.sums[SLIP] = slip
-            here, there, swapped, solved = there, here, not swapped, True
-            break
-        t = 1.0
-        for _ in range(_MOST_TRIES):
-            residual = try_step(system, stage, here, dq, w1, t, there)
-            evaluations += 1
-            if residual <= _LARGE * max(here.sums[RESIDUAL], system.tree.weight):
+            over, left_slip = left * over, left * here.sums[SLIP]
+            finish(system, stage, there, left * here.sums[RESIDUAL])
+            if not system.forces:
+                there.sums[SLIP] = left_slip
+            here, there, swapped = there, here, not swapped
+            solved = _is_solved(system, stage, here, linear, tolerances, over)
+            if solved and (rounded or here.sums[SLIP] <= tolerances.slip):
                 break
-            counts[2] += 1
-            t *= _SHORTEN
-        if t < 1.0 or held:
-            before = math.inf
-        if not residual < np.inf:
-            outcome = STALLED
-            break
-        here, there, swapped = there, here, not swapped
+            evaluate(system, stage, here, True)
+            evaluations += 1
+        else:
+            t = 1.0
+            for _ in range(_MOST_TRIES):
+                residual = try_step(system, stage, here, dq, w1, t, there)
+                evaluations += 1
+                if residual <= _LARGE * max(here.sums[RESIDUAL], system.tree.weight):
+                    break
+                counts[2] += 1
+                t *= _SHORTEN
+            if t < 1.0 or held:
+                before = math.inf
+            if not residual < np.inf:
+                outcome = STALLED
+                break
+            here, there, swapped = there, here, not swapped
         over = residual_over(system, stage, here, tolerances)
         solved = _is_solved(system, stage, here, linear, tolerances, over)
+        if solved and not rounded and here.sums[SLIP] > tolerances.slip:
+            rounded, solved = True, False
     if not here.sums[RESIDUAL] < np.inf:
         outcome = NOT_FINITE
     elif solved:
