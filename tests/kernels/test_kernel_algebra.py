@@ -352,7 +352,7 @@ class Response:
     def solve(self, known=1e-9):
         """Whether there are derivatives, and those of q."""
         dq = np.full((self.nv, self.n), np.nan)
-        parts = self.G_p, self.r_p, self.Z, known, 0.0, self.face, dq
+        parts = self.G_p, self.r_p, self.Z, known, 0.0, False, self.face, dq
         return implicit_function.respond(self.rates, *parts), dq
 
     @property
