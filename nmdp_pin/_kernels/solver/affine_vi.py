@@ -8,7 +8,8 @@ functions of dq, which leaves nv equations, however many blocks there are.
 
 Where forces are redundant, as those of four corners of a box, the derivative is singular along what
 changes no motion; a small multiple of the identity keeps forces there as they are. Nothing is
-inexact by it, since the map itself has none.
+inexact by it, since the map itself has none. Where motions along them contradict each other, as
+long as they all stick, forces would go far, and the last search takes a larger multiple.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import (
     all_finite,
+    clear_vector,
     copy_matrix,
     copy_vector,
     factor,
@@ -28,11 +30,16 @@ from nmdp_pin._kernels.algebra.linear import (
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector
-from nmdp_pin._kernels.solver.force_sets import SIMPLEX, ForceSets, project
+from nmdp_pin._kernels.solver.force_sets import INTERVAL, SIMPLEX, ForceSets, interval_row, project
 
 _REDUNDANT = 1e-8  # share of a force by which one that changes no motion stays as it is
-_MOST = 60  # iterations; two or three are usual
-_FALL, _HALVINGS = 1e-3, 12  # of the map's square, by a share of a step; and of a step
+_HELD = 1e-3  # the same, where they would go far
+_FROM_GIVEN, _FROM_NONE = 15, 20  # most iterations from the forces given, and from none
+_FALL, _TRIALS = 1e-3, 6  # of the map's square, by a share of a step; and shares of a step
+# Forces that a motion may leave: those that sticking contacts lose to rounding, which another
+# iteration brings back, and those after it
+_BALANCED, _ROUGHLY = 1e-10, 1e-7
+_RECENT = 4  # iterations whose largest map has to fall
 
 
 class AffineVI(NamedTuple):
@@ -91,6 +98,30 @@ class MapPieces(NamedTuple):
     piece: Array
 
 
+class Room(NamedTuple):
+    """Memory of the method.
+
+    Args:
+        B: answers of the blocks, shape (blocks, m, 1 + k).
+        LU: factors, shape (nv, nv).
+        pivots: of these, shape (nv,).
+        right: right side, shape (nv, 1).
+        df: step of the forces, shape (n,).
+        ddq: step of the motion, shape (nv,).
+        f: forces after a share of it, shape (n,).
+        dq: motion there, shape (nv,).
+    """
+
+    B: Array
+    LU: Array
+    pivots: Array
+    right: Array
+    df: Array
+    ddq: Array
+    f: Array
+    dq: Array
+
+
 @jit
 def _new_pieces(n: int, blocks: int, m: int) -> MapPieces:
     """Memory for the map of n coordinates in blocks of up to m."""
@@ -118,7 +149,8 @@ def natural_map(vi: AffineVI, f0: Array, f: Array, dq: Array, at: MapPieces) -> 
     square, near, F = 0.0, True, vector(vi.motion.shape[1])
     for b in range(vi.felt.size):
         begin, end = vi.sets.first[b], vi.sets.first[b + 1]
-        more, depth, m = _load(vi, b, f) - _load(vi, b, f0), vi.depth[b], end - begin
+        depth, m = vi.depth[b], end - begin
+        more = _load(vi, b, f) - _load(vi, b, f0)
         for e in range(m):
             F[e] = vi.motion[b, e] + vi.lift[b, e] * more
         for s in range(vi.felt[b]):
@@ -126,17 +158,33 @@ def natural_map(vi: AffineVI, f0: Array, f: Array, dq: Array, at: MapPieces) -> 
             depth += vi.of_depth[b, s] * x
             for e in range(m):
                 F[e] += vi.J_motion[b, e, s] * x
-        Phi = at.Phi[begin:end]
-        X, Y, z = at.X[b, :m, :m], at.Y[b, :m, :m], at.z[b, :m]
-        at.piece[b] = project(vi.sets, b, f[begin:end], F[:m], depth, Phi, X, Y, z)
-        for e in range(m):
-            square += (vi.length[b] * Phi[e]) ** 2
-            near = near and abs(Phi[e]) <= vi.enough[b]
+        if vi.sets.kind[b] == INTERVAL:  # of which there are many
+            row = interval_row(vi.sets, b, f[begin], F[0], depth)
+            at.piece[b], at.Phi[begin], at.X[b, 0, 0], at.Y[b, 0, 0], at.z[b, 0] = row
+        else:
+            Phi, X, Y, z = at.Phi[begin:end], at.X[b, :m, :m], at.Y[b, :m, :m], at.z[b, :m]
+            at.piece[b] = project(vi.sets, b, f[begin:end], F[:m], depth, Phi, X, Y, z)
+        for e in range(begin, end):
+            square += (vi.length[b] * at.Phi[e]) ** 2
+            near = near and abs(at.Phi[e]) <= vi.enough[b]
     return square, near
 
 
 @jit
-def _answer_of(vi: AffineVI, b: int, at: MapPieces, B: Array) -> bool:
+def _answer_of_one(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
+    """As `_answer_of`, for a block of one coordinate."""
+    X, Y, z = at.X[b, 0, 0], at.Y[b, 0, 0], at.z[b, 0]
+    M = X + Y * vi.lift[b, 0] + kept
+    if M == 0.0:
+        return False
+    B[0, 0] = -at.Phi[vi.sets.first[b]] / M
+    for s in range(vi.felt[b]):
+        B[0, 1 + s] = (z * vi.of_depth[b, s] + Y * vi.J_motion[b, 0, s]) / M
+    return True
+
+
+@jit
+def _answer_of(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
     """Change of a block's forces, df = B [1; -dq] of the dofs that it feels; False: singular."""
     begin, m = vi.sets.first[b], vi.sets.first[b + 1] - vi.sets.first[b]
     M, pivots = matrix(m, m), indices(m)
@@ -148,7 +196,7 @@ def _answer_of(vi: AffineVI, b: int, at: MapPieces, B: Array) -> bool:
             lifted += at.Y[b, i, j] * vi.lift[b, j]
         for j in range(m):
             M[i, j] = at.X[b, i, j] + (lifted if whole or j == m - 1 else 0.0)
-        M[i, i] += _REDUNDANT
+        M[i, i] += kept
         for s in range(vi.felt[b]):
             moved = at.z[b, i] * vi.of_depth[b, s]
             for j in range(m):
@@ -161,72 +209,160 @@ def _answer_of(vi: AffineVI, b: int, at: MapPieces, B: Array) -> bool:
 
 
 @jit
-def newton_direction(
-    vi: AffineVI,
-    f0: Array,
-    f: Array,
-    dq: Array,
-    at: MapPieces,
-    B: Array,
-    LU: Array,
-    pivots: Array,
-    df: Array,
-    ddq: Array,
-) -> bool:
+def _unbalanced(vi: AffineVI, f0: Array, f: Array, dq: Array, right: Array) -> float:
+    """Write J_force' (f - f0) - G - A dq, shape (nv, 1); its largest entry, over that of terms."""
+    most, largest = 0.0, 0.0
+    for l in range(dq.size):
+        right[l, 0] = -vi.G[l]
+        largest = max(largest, abs(vi.G[l]))
+        for c in range(dq.size):
+            term = vi.A[l, c] * dq[c]
+            right[l, 0] -= term
+            largest = max(largest, abs(term))
+    for b in range(vi.felt.size):
+        begin = vi.sets.first[b]
+        for e in range(vi.sets.first[b + 1] - begin):
+            change = f[begin + e] - f0[begin + e]
+            if change != 0.0:
+                for s in range(vi.felt[b]):
+                    right[vi.dofs[b, s], 0] += vi.J_force[b, e, s] * change
+    for l in range(dq.size):
+        most = max(most, abs(right[l, 0]))
+    return most / largest if largest > 0.0 else 0.0
+
+
+@jit
+def newton_direction(vi: AffineVI, at: MapPieces, kept: float, room: Room) -> bool:
     """Newton's step from forces and a motion; False where equations are singular.
 
     Args:
         vi: the inequality.
-        f0: forces at which it is stated, shape (n,).
-        f: forces, shape (n,).
-        dq: motion, shape (nv,).
         at: the natural map there.
-        B: workspace, shape (blocks, m, 1 + k).
-        LU: workspace, shape (nv, nv).
-        pivots: workspace, shape (nv,).
-        df: output, shape (n,).
-        ddq: output, shape (nv,).
+        kept: share of a force by which one that changes no motion stays as it is.
+        room: memory, with the right side of the motion; output, the step.
     """
-    nv, first = dq.size, vi.sets.first
+    first, B, LU, right, ddq = vi.sets.first, room.B, room.LU, room.right, room.ddq
     copy_matrix(vi.A, LU)
-    right = np.empty((nv, 1))
-    for l in range(nv):
-        total = -vi.G[l]
-        for c in range(nv):
-            total -= vi.A[l, c] * dq[c]
-        right[l, 0] = total
     for b in range(vi.felt.size):
-        if not _answer_of(vi, b, at, B[b]):
+        m = first[b + 1] - first[b]
+        if m == 1:
+            regular = _answer_of_one(vi, b, at, kept, B[b])
+        else:
+            regular = _answer_of(vi, b, at, kept, B[b])
+        if not regular:
             return False
-        begin, m = first[b], first[b + 1] - first[b]
         for s in range(vi.felt[b]):
             l = vi.dofs[b, s]
             for e in range(m):
                 force = vi.J_force[b, e, s]
                 if force == 0.0:
                     continue
-                right[l, 0] += force * (f[begin + e] - f0[begin + e] + B[b, e, 0])
+                right[l, 0] += force * B[b, e, 0]
                 for c in range(vi.felt[b]):
                     LU[l, vi.dofs[b, c]] += force * B[b, e, 1 + c]
-    if not factor(LU, pivots):
+    if not factor(LU, room.pivots):
         return False
-    solve_factored(LU, pivots, right)
-    for l in range(nv):
-        ddq[l] = right[l, 0]
+    solve_factored(LU, room.pivots, right)
+    copy_vector(right[:, 0], ddq)
     for b in range(vi.felt.size):
         for e in range(first[b + 1] - first[b]):
             change = B[b, e, 0]
             for s in range(vi.felt[b]):
                 change -= B[b, e, 1 + s] * ddq[vi.dofs[b, s]]
-            df[first[b] + e] = change
-    return all_finite(df) and all_finite(ddq)
+            room.df[first[b] + e] = change
+    return all_finite(room.df) and all_finite(ddq)
+
+
+@jit
+def _step(x: Array, t: float, dx: Array, out: Array) -> None:
+    """Out = x + t dx."""
+    for i in range(x.size):
+        out[i] = x[i] + t * dx[i]
+
+
+@jit
+def _are_equal(pieces: Array, others: Array) -> bool:
+    """Whether all pieces are the same ones."""
+    equal = 0
+    for b in range(pieces.size):
+        equal += pieces[b] == others[b]
+    return equal == pieces.size
+
+
+@jit
+def _search(
+    vi: AffineVI,
+    f0: Array,
+    f: Array,
+    dq: Array,
+    kept: float,
+    most: int,
+    here: MapPieces,
+    there: MapPieces,
+    room: Room,
+) -> bool:
+    """Newton's method from forces and a motion; see `solve_affine_vi`.
+
+    A step is halved until the map is smaller than the largest one of the last few: one that has to
+    fall in each of them stops at kinks (Grippo, Lampariello and Lucidi).
+    """
+    recent, refined = vector(_RECENT), False
+    square, near = natural_map(vi, f0, f, dq, here)
+    for e in range(_RECENT):
+        recent[e] = square
+    for iteration in range(most + 1):
+        if not square < np.inf:
+            break
+        unbalanced = _unbalanced(vi, f0, f, dq, room.right)
+        if near and unbalanced <= (_ROUGHLY if refined else _BALANCED):
+            return True
+        refined = near
+        if iteration == most or not newton_direction(vi, here, kept, room):
+            break
+        t, bound = 1.0, 0.0
+        for e in range(_RECENT):
+            bound = max(bound, recent[e])
+        for trial in range(_TRIALS):
+            _step(f, t, room.df, room.f)
+            _step(dq, t, room.ddq, room.dq)
+            square, near = natural_map(vi, f0, room.f, room.dq, there)
+            same = trial == 0 and _are_equal(here.piece, there.piece)
+            if square <= (1.0 - _FALL * t) * bound or same or near:
+                break
+            t *= 0.5
+        if not square < np.inf:
+            break
+        copy_vector(room.f, f)
+        copy_vector(room.dq, dq)
+        recent[iteration % _RECENT] = square
+        here, there = there, here
+    return False
+
+
+@jit
+def _without_forces(vi: AffineVI, f0: Array, f: Array, dq: Array, room: Room) -> bool:
+    """Write no forces, and the motion that is without them; False where there is none."""
+    clear_vector(room.f)
+    clear_vector(room.dq)
+    _unbalanced(vi, f0, room.f, room.dq, room.right)
+    copy_matrix(vi.A, room.LU)
+    if not factor(room.LU, room.pivots):
+        return False
+    solve_factored(room.LU, room.pivots, room.right)
+    if not all_finite(room.right[:, 0]):
+        return False
+    copy_vector(room.f, f)
+    copy_vector(room.right[:, 0], dq)
+    return True
 
 
 @jit
 def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> bool:
-    """Solve an affine variational inequality.
+    """Solve an affine variational inequality, from given forces and then twice from none.
 
-    The derivative of F by the forces need not be symmetric.
+    The derivative of F by the forces need not be symmetric. Where A is positive definite almost all
+    problems are solved. Where it is not, as beside forces that a limb gives way to, there may be
+    many solutions or none.
 
     Args:
         vi: the inequality.
@@ -236,35 +372,25 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> bool:
 
     Returns:
         False where the map does not become small, where equations are singular, or where a number
-        is not finite. The forces are then those of the smallest map that was found.
+        is not finite. The forces are then the last ones that were tried.
     """
     n, nv, blocks, m = f.size, dq.size, vi.felt.size, vi.motion.shape[1]
     here, there = _new_pieces(n, blocks, m), _new_pieces(n, blocks, m)
-    B, LU, pivots = np.empty((blocks, m, 1 + vi.dofs.shape[1])), np.empty((nv, nv)), indices(nv)
-    df, ddq, g, dp = vector(n), vector(nv), vector(n), vector(nv)
-    square, near = natural_map(vi, f0, f, dq, here)
-    for _ in range(_MOST):
-        if near:
+    room = Room(
+        B=np.empty((blocks, m, 1 + vi.dofs.shape[1])),
+        LU=np.empty((nv, nv)),
+        pivots=np.empty(nv, np.int64),
+        right=np.empty((nv, 1)),
+        df=np.empty(n),
+        ddq=np.empty(nv),
+        f=np.empty(n),
+        dq=np.empty(nv),
+    )
+    if _search(vi, f0, f, dq, _REDUNDANT, _FROM_GIVEN, here, there, room):
+        return True
+    for kept in (_REDUNDANT, _HELD):
+        if not _without_forces(vi, f0, f, dq, room):
+            return False
+        if _search(vi, f0, f, dq, kept, _FROM_NONE, here, there, room):
             return True
-        if not square < np.inf:
-            return False
-        if not newton_direction(vi, f0, f, dq, here, B, LU, pivots, df, ddq):
-            return False
-        t, best = 1.0, np.inf
-        for trial in range(_HALVINGS):
-            for e in range(n):
-                g[e] = f[e] + t * df[e]
-            for l in range(nv):
-                dp[l] = dq[l] + t * ddq[l]
-            found, near = natural_map(vi, f0, g, dp, there)
-            best = min(best, found)
-            same = trial == 0 and np.array_equal(here.piece, there.piece)
-            if found <= (1.0 - _FALL * t) * square or same or near:
-                break
-            t *= 0.5
-        if not found < np.inf:
-            return False
-        copy_vector(g, f)
-        copy_vector(dp, dq)
-        here, there, square = there, here, found
-    return near
+    return False

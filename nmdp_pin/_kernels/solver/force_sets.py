@@ -36,6 +36,7 @@ ROUND, POLYHEDRON, SIMPLEX, INTERVAL = range(4)
 APEX, INSIDE, SIDE, BOUND, RIM = range(5)
 _ROUNDING = 1e-12  # share of a force that is none
 _LEAST_FRICTION = 1e-6  # of a cone that is smoothed
+_SHARE = 0.1  # of rho in the map of an interval without stops
 SECTORS = 8  # piece of a polyhedron: that above and SECTORS times the number of its side or edge
 
 
@@ -127,7 +128,8 @@ def project(
     if kind == SIMPLEX:
         return _project_simplex(sets.rho[b], f, F, Phi, X, Y)
     if kind == INTERVAL:
-        return _project_interval(sets, b, f, F, depth, Phi, X, Y, z)
+        piece, Phi[0], X[0, 0], Y[0, 0], z[0] = interval_row(sets, b, f[0], F[0], depth)
+        return piece
     rho, y, P = sets.rho[b], vector(3), vector(3)
     for i in range(3):
         y[i] = f[i] - rho * F[i]
@@ -275,7 +277,10 @@ def smooth_disc(
 def _project_disc(
     mu: float, rho: float, f: Array, F: Array, y: Array, Phi: Array, X: Array, Y: Array
 ) -> int:
-    """Rows of the friction at the bound: within |f_t| <= mu f_n, f_n being held; 1 on the rim."""
+    """Rows of the friction at the bound: within |f_t| <= mu f_n, f_n being held; 1 on the rim.
+
+    Where f_n < 0 there is none, but derivatives are those of f_n > 0, where solutions are.
+    """
     across, limit = math.sqrt(y[0] * y[0] + y[1] * y[1]), mu * max(f[2], 0.0)
     if across <= limit:
         for i in range(2):
@@ -377,36 +382,32 @@ def _project_polygon(
 
 
 @jit
-def _project_interval(
-    sets: ForceSets,
-    b: int,
-    f: Array,
-    F: Array,
-    moved: float,
-    Phi: Array,
-    X: Array,
-    Y: Array,
-    z: Array,
-) -> int:
-    """Interval [-r - k above, r + k below] of a joint with friction r and stops of stiffness k.
+def interval_row(
+    sets: ForceSets, b: int, f: float, F: float, moved: float
+) -> tuple[int, float, float, float, float]:
+    """Natural map of a joint's force, within [-r - k above, r + k below]: see `project`.
 
-    The bounds are those of contacts with compliance 1 / k, in the direction out of a stop.
+    That is of dry friction r and stops of stiffness k. The bounds are those of contacts with
+    compliance 1 / k, in the direction out of a stop. Where there are no stops, the map is that with
+    a share of rho, over the share: beside motors at their limits, to which a limb may give way,
+    Newton's method then finds the pieces of a solution more often.
+
+    Returns:
+        The piece, the map, and its derivatives by f, F and the motion.
     """
-    rho, r, k = sets.rho[b], sets.friction[b], sets.stops[b, 0]
+    r, k = sets.friction[b], sets.stops[b, 0]
+    part = 1.0 if k > 0.0 else _SHARE
+    rho = part * sets.rho[b]
     share, c = rho / (rho + k), rho * k / (rho + k)
     for side in range(2):
         sign = 1.0 - 2.0 * side
-        beyond = sets.stops[b, 1 + side] - sign * moved
-        excess = sign * f[0] - r
-        row = share * excess - c * beyond
-        if row - sign * rho * F[0] > 0.0:
+        excess = sign * f - r
+        row = share * excess - c * (sets.stops[b, 1 + side] - sign * moved)
+        if min(row, excess) - sign * rho * F > 0.0:  # the bound is the larger of both
             if excess - row > 0.0:
-                Phi[0], X[0, 0], z[0] = sign * row, share, c
-                return 2 + side
-            Phi[0], X[0, 0] = f[0] - sign * r, 1.0
-            return 4 + side
-    Phi[0], Y[0, 0] = rho * F[0], rho
-    return 1
+                return 2 + side, sign * row, share, 0.0, c
+            return 4 + side, (f - sign * r) / part, 1.0 / part, 0.0, 0.0
+    return INSIDE, sets.rho[b] * F, 0.0, sets.rho[b], 0.0
 
 
 @jit

@@ -72,7 +72,7 @@ _MOST_MISSED = 4  # lists of contacts that a step tries
 # Relative rounding of M q / h^2 in G: 8 errors that add up, of which 1 to 3 were measured.
 ROUNDING = 8.0 * 2.220446049250313e-16
 PLACE = 1e-13  # [m] to which a contact's place is known, of a configuration of a metre
-OF_SLIP = 0.1  # share of the tolerance of the slip by which a depth may differ from its force's
+_DEPTH = 1e-10  # [m] by which a depth may differ from that of its force
 
 # Counters of a step: iterations, evaluations, rejected iterations and the work in evaluations, the
 # outcome, the order of the scheme that made it, and the number of contacts that touch.
@@ -491,7 +491,7 @@ def solve_from_guesses(
                 share * options.tolerance,
                 rounding_of(stage),
                 slip,
-                OF_SLIP * slip,
+                max(_DEPTH, attainable_slip(stage, 0.0)),
                 options.max_iterations,
                 False,
             )

@@ -33,6 +33,7 @@ from nmdp_pin._kernels.solver.force_sets import (
     POLYHEDRON,
     ROUND,
     SIMPLEX,
+    ForceSets,
     new_sets,
     project,
 )
@@ -330,6 +331,8 @@ def newton_step(
         return SINGULAR
     for b in range(k):
         row, total = at.active[b], 1.0
+        if system.forces and row < stage.contacts.n[0]:
+            _clip(vi.sets, b, f[first[b] : first[b + 1]])
         if not system.forces:  # to the last bit weights are at least zero, and one at most in sum
             total = 0.0
             for e in range(first[b], first[b + 1]):
@@ -339,6 +342,15 @@ def newton_step(
         for e in range(first[b + 1] - first[b]):
             w1[row, e] = f[first[b] + e] / total
     return outcome
+
+
+@jit
+def _clip(sets: ForceSets, b: int, f: Array) -> None:
+    """Move a force to its cone, from which the map may be off by its tolerance."""
+    Phi, z, X, Y, none = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3), zero_vector(3)
+    project(sets, b, f, none, math.inf, Phi, X, Y, z)
+    for e in range(3):
+        f[e] -= Phi[e]
 
 
 @jit
