@@ -267,7 +267,9 @@ def test_forces_of_a_step_are_where_the_next_one_begins(order):
     if order == 1:
         assert warm.forces == pytest.approx(made.contact_forces[touching, :3], abs=1e-9)
     assert (np.hypot(*warm.forces[:, :2].T) <= 1.0001 * steps.friction * warm.forces[:, 2]).all()
-    back = steps.method.step(replace(state, warm=replace(warm, forces=0.0 * warm.forces)), Command(), H)
+    back = steps.method.step(
+        replace(state, warm=replace(warm, forces=0.0 * warm.forces)), Command(), H
+    )
     again = steps.method.step(state, Command(), H)
     assert again.state.q == pytest.approx(back.state.q, abs=1e-6)
     assert again.evaluations <= back.evaluations

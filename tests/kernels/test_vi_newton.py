@@ -24,7 +24,9 @@ from nmdp_pin.errors import IntegratorError
 
 TOLERANCE = 1e-12
 CLOSE = 1e-8  # of the solution, by the tolerance
-QUADRATIC = 20.0  # constant of the quadratic convergence; G's and g's second derivatives are about 6
+QUADRATIC = (
+    20.0  # constant of the quadratic convergence; G's and g's second derivatives are about 6
+)
 LINK = 0.8  # [m]
 TRIALS = 8  # of a step after a value that is not finite
 GRIP, STIFF = 0.5, 1e4  # friction coefficient; k of 9.81 N at 31 mm [N/m^2]
@@ -298,14 +300,14 @@ def test_a_slide_opposes_the_friction_of_a_round_cone():
 def test_redundant_contacts_share_a_force(number):
     """Several contacts at the same place: their sum is unique, and each one is in its set."""
     c = np.array([0.1, 0.0, -0.3])
-    single = on_ground(c, np.zeros(3), FrictionCone(stiffness=number * STIFF, power=2, recovery=0.0))
+    single = on_ground(
+        c, np.zeros(3), FrictionCone(stiffness=number * STIFF, power=2, recovery=0.0)
+    )
     problem = on_ground(c, np.zeros(3), contacts=number)
     for start in (0.0, np.random.default_rng(0).uniform(0.0, 0.3, (number, 3))):
         found = problem.solve(start)
         assert found.status is Status.CONVERGED
-        np.testing.assert_allclose(
-            found.point.w.sum(axis=0), single.solve().point.w[0], atol=CLOSE
-        )
+        np.testing.assert_allclose(found.point.w.sum(axis=0), single.solve().point.w[0], atol=CLOSE)
         assert_forces(found.point, CLOSE)
 
 
@@ -444,7 +446,7 @@ def test_iteration_limit(limit):
 
 
 def test_tolerances():
-    """What is left of G and of the slip is within them, and less work is done where they are wide."""
+    """What is left of G and of the slip is within them, with less work where they are wide."""
     robot = arm(pin.JointModelRZ(), pin.JointModelRY(), pin.JointModelRY())
     function = springs(np.eye(3), np.array([0.4, 0.3, 0.5]), 2.0)
     problem = Manifold(function, CONE, np.array([0.1, 0.05, 0.0]), robot=robot)
