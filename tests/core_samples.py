@@ -39,8 +39,10 @@ __all__ = [  # what the tests of the core take from here; the suites for users a
 
 # All candidates are contacts, so that weights have the same rows at every start.
 FORMS: dict[str, Callable[..., CompiledSystem]] = {
-    "ne": functools.partial(CompiledSystem, reach=np.inf),
-    "pbd": functools.partial(CompiledSystem, material=True, reach=np.inf),
+    "ne": functools.partial(CompiledSystem, weights=True, saturating=False, reach=np.inf),
+    "pbd": functools.partial(
+        CompiledSystem, material=True, weights=True, saturating=False, reach=np.inf
+    ),
 }
 
 CONE = FrictionCone(stiffness=1e4, power=2, recovery=0.0)  # objectives have no other

@@ -67,7 +67,8 @@ def assert_in_the_wrench_space(
     robot: Robot, terrain: Terrain, space: WrenchSpace, results: Sequence[StepResult]
 ) -> None:
     """The wrenches of every step are V(q) w, with w in the simplex of each contact."""
-    form = CompiledSystem(System(robot, terrain, space), zeroth_order=True, reach=np.inf)
+    system = System(robot, terrain, space)
+    form = CompiledSystem(system, zeroth_order=True, weights=True, reach=np.inf)
     largest = max(float(np.abs(result.wrenches).max()) for result in results)
     assert largest > 0.0
     for result in results:

@@ -87,23 +87,6 @@ def test_a_box_that_touches_unexpectedly(method):
     check(sim, state, Command(), FALL)
 
 
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-def test_weights_that_are_zero_by_chance(method):
-    """A box held by opposite weights alone: it sticks in all directions, and no kink is there."""
-    sim, state = scenes.box(method, "sticking")
-    result = sim.step(state, None, H)
-    warm = result.state.warm
-    w = np.zeros_like(warm.w)
-    w[:, [0, 3]] = 0.5 * warm.w.sum() / len(w)
-    state = replace(state, warm=replace(warm, w=w))
-    held = sim.step(state, None, H).state.warm.w
-    assert len(held) == 4
-    assert held[:, [1, 2, 4, 5]].max() <= 1e-6 < held[:, [0, 3]].min()
-    found = check(sim, state, Command(), H)
-    assert not found.one_sided
-    assert np.abs(found.dx_dx[7, 7]) <= RELATIVE, "pushed along y it does not move"
-
-
 @pytest.mark.parametrize("pushed", [False, True], ids=["standing", "pushed"])
 @pytest.mark.parametrize(
     ("base", "method", "order"),
@@ -240,13 +223,13 @@ def test_first_touch_while_sliding(depth, order):
 
 @pytest.mark.parametrize(
     ("control", "order"),
-    [(ErrorControl(rtol=0.2), 1), (ErrorControl(rtol=0.3), 2), (Halving(), 1), (Halving(), 2)],
+    [(ErrorControl(rtol=0.2), 1), (ErrorControl(rtol=0.3), 2), (Halving(), 1)],
 )
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
 def test_sub_steps_are_chained(method, control, order):
     """An impact in sub-steps: their derivatives are multiplied."""
     tight, state = scenes.box(method, "sliding")
-    few = replace(tight.options["vi_newton"], max_iterations=5)
+    few = replace(tight.options["vi_newton"], max_iterations=3)
     options = {"order": order, "control": control}
     if control.name == "error":
         options |= tight.options | options

@@ -31,6 +31,7 @@ REST = np.zeros(3)
 FRICTION = 3.0  # [N m] of the first joint
 BEYOND = 0.04  # [m] that the ground lies deeper, so that it never matters
 FULL = 100.0  # [N] full force of a contact, and of a stop
+STIFFNESS = 1e4  # [N/m] of contacts whose unknowns are forces
 
 
 @jit
@@ -47,7 +48,7 @@ class Step:
     a lower stop at -1 alone. A row has no force, and is at rest, until it is said otherwise.
     """
 
-    def __init__(self):
+    def __init__(self, forces=False):
         model = pin.Model()
         for k in range(2):
             model.addJoint(k, pin.JointModelPZ(), pin.SE3.Identity(), f"joint{k}")
@@ -55,9 +56,10 @@ class Step:
         limits = JointLimits.none(2)
         limits.lower[:], limits.upper[0], limits.friction[0] = -1.0, 1.0, FRICTION
         points = ContactPoints(("a",), np.array([1]), np.zeros((1, 3)), np.zeros(1))
-        law = FrictionCone(stiffness=1.0, directions=3)
+        law = FrictionCone(stiffness=STIFFNESS, power=1, directions=3)
         self.form = CompiledSystem(
-            System(robot_of(model, points, limits=limits), Terrain([Plane()]), law)
+            System(robot_of(model, points, limits=limits), Terrain([Plane()]), law),
+            weights=not forces,
         )
         self.system, self.stage = self.form.record, replace(self.form.new_stage(), rate=1.0 / H)
         self.origin, self.first, self.last = [self.form.new_point() for _ in range(3)]
@@ -105,7 +107,7 @@ def step():
 
 def test_loads_of_contacts_and_joints(step):
     """A share of the largest force counts as none; a joint's dry friction is no load."""
-    least = UNLOADED * FULL * N.max()
+    least = UNLOADED * FULL
     loads = [step.ends(0, [0.0, -x * least, 0.0], REST)[0][0] for x in (0.9, 1.1)]
     assert loads == [True, False]
     assert [step.ends(1, -x * ALONG, REST)[0][0] for x in (FRICTION, 3.1)] == [True, False]
@@ -172,7 +174,8 @@ def test_an_impact_that_adds_energy_rebounds(step, row):
 def test_what_sinks_deeper_than_its_energy_can_press_it(step, row, before):
     """The penetration that was entered since the first stage, of what approached."""
     step.put(step.last, row)
-    most = 0.25 * FULL * 0.01
+    stiffness = step.system.joints.stiffness[1]
+    most = 0.25 * 0.01 * (stiffness * (max(before, 0.0) + 0.01) if row else FULL)
     for at, depth in ((step.first, before), (step.last, max(before, 0.0) + 0.01)):
         if row:
             at.q[1] = -1.0 - depth
@@ -184,6 +187,23 @@ def test_what_sinks_deeper_than_its_energy_can_press_it(step, row, before):
     assert step.judged(gain=-1.01 * most)[0] == 0
     step.last.places.depth[0], step.last.q[1] = -BEYOND, 0.5
     assert step.judged()[0] == 0
+
+
+def test_loads_and_bounds_of_forces():
+    """By forces a load is a share of the weight, and a full force is that of the depth."""
+    step = Step(forces=True)
+    least = UNLOADED * step.system.tree.weight
+    for row, unit, free in ((0, -ALONG, 0.0), (1, ALONG, FRICTION), (2, ALONG, 0.0)):
+        loads = [step.ends(row, (free + x * least) * unit, REST)[0][0] for x in (0.9, 1.1)]
+        assert loads == [True, False]
+    step.put(step.last, 0)
+    step.last.places.depth[0], step.velocities[0] = 0.02, -N
+    most = 0.25 * STIFFNESS * 0.02 * 0.02
+    assert step.judged(gain=-0.99 * most) == (SANK, False)
+    assert step.judged(gain=-1.01 * most)[0] == 0
+    step.system.recovery = step.system.candidates.rise[0] = 5.0
+    energy = elastic_energy(step.system, step.stage, step.last)
+    assert energy == pytest.approx(0.5 * STIFFNESS * 0.02**2)
 
 
 @pytest.mark.parametrize("power", [1, 2])

@@ -103,7 +103,7 @@ class Stage:
     beyond = np.array([0.0, 0.0, -0.1, 0.2])  # the stops, in the direction back
     v = np.array([-1.0, 2.0, 0.3, 0.5, -0.7])
 
-    def __init__(self, recovery=0.0, bounded=True):
+    def __init__(self, recovery=0.0, bounded=True, forces=False):
         rng, model = np.random.default_rng(0), pin.Model()
         for k, kind in enumerate(("RX", "RUBX", "PY", "RZ", "RY")):
             model.addJoint(k, getattr(pin, f"JointModel{kind}")(), pin.SE3.Identity(), kind)
@@ -113,7 +113,8 @@ class Stage:
             limits.friction[self.dofs] = self.friction
         points = ContactPoints(("a", "b"), np.array([5, 3]), np.zeros((2, 3)), np.array([0.2, 0.1]))
         robot, ground = robot_of(model, points, limits=limits), Terrain([Plane(height=-0.15)])
-        self.form = CompiledSystem(System(robot, ground, FrictionCone(stiffness=1e3, power=2)))
+        law = FrictionCone(stiffness=1e3, power=2)
+        self.form = CompiledSystem(System(robot, ground, law), weights=not forces)
         self.joints, self.recovery = self.form.joints, recovery
         if bounded:
             self.joints = replace(self.joints, stiffness=self.stiffness)
@@ -126,7 +127,7 @@ class Stage:
             rate=1.0 / H,
             q_ref=pin.integrate(model, self.q, -H * self.v),
         )
-        self.w = rng.uniform(0.1, 0.14, (6, 6))[: self.form.shape[0]]
+        self.w = rng.uniform(0.1, 0.14, (6, 6))[: self.form.shape[0], : self.form.m]
 
     @property
     def missing(self):
@@ -210,6 +211,45 @@ def test_derivatives_of_joint_forces_are_differences(recovery):
         assert found.J_motion[x] == pytest.approx((1.0 + back) * J, abs=ROUNDING)
         lift = H * recovery * abs(at.beyond[x])
         assert found.lift[x] == pytest.approx(lift * FIRST, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("recovery", [0.0, 7.0])
+def test_forces_of_joints_as_unknowns(recovery):
+    """They are subtracted from G; derivatives of their motions are differences.
+
+    With a recovery rate a joint is to move back as far as its force is not the stop's largest one.
+    """
+    at = Stage(recovery, forces=True)
+    least, width = at.intervals(at.q)[:2]
+    within = np.array([0.0, 0.3, 0.2, 0.7])
+    at.w[2:] = np.outer(least + within * width, FIRST[:3])
+    found, share = at.at(at.q), np.where(at.beyond > 0.0, 1.0 - within, within)
+    moved = H * at.v[at.dofs] - H * recovery * at.beyond * share
+    assert found.motion[2:, 0] == pytest.approx(moved, abs=ROUNDING)
+    assert found.work[2:, 0] == pytest.approx(moved, abs=ROUNDING)
+    assert np.array_equal(found.wrench[2:, 0], at.w[2:, 0])
+    assert found.n_active.tolist() == [6, 2]
+    G, linear = found.G.copy(), at.form.new_linear()
+    linearise(at.system, at.stage, found, linear)
+    at.w[2:, 0] = 0.0
+    G[at.dofs] += least + within * width
+    assert pytest.approx(G, abs=ROUNDING) == at.at(at.q).G
+    at.w[2:, 0] = least + within * width
+    for j, l in enumerate(at.dofs):
+        sides = [
+            at.at(pin.integrate(at.form.model, at.q, sign * STEP * np.eye(5)[l])).motion[2 + j, 0]
+            for sign in (1.0, -1.0)
+        ]
+        slope = (sides[0] - sides[1]) / (2.0 * STEP)
+        assert linear.J_motion[2 + j, 0, l] == pytest.approx(slope, abs=1e-6)
+        kept, sides = at.w[2 + j, 0], []
+        for sign in (1.0, -1.0):
+            at.w[2 + j, 0] = kept + sign * STEP
+            sides.append(at.at(at.q).motion[2 + j, 0])
+        at.w[2 + j, 0] = kept
+        if width[j] > 0.0:
+            slope = (sides[0] - sides[1]) / (2.0 * STEP)
+            assert linear.lift[2 + j, 0] == pytest.approx(slope, abs=1e-6)
 
 
 def test_springs_of_mimic_joints():
