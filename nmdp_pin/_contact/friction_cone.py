@@ -10,13 +10,12 @@ from pydantic import Field
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin._kernels.contact.friction_cone import Cone, all_derivatives, all_vertices
-from nmdp_pin._options import Count, Flag, NonNegative, Number, check_fields
+from nmdp_pin._options import Count, Flag, NonNegative, Number, PositiveOrInfinite, check_fields
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ContactError
 
 Power = Annotated[Count, Field(ge=1, le=6)]
 Directions = Annotated[Count, Field(ge=3, le=64)]
-Stiffness = Annotated[float, Field(gt=0)]
 Rate = Annotated[Number, Field(ge=0, le=100)]
 
 RECOVERY = 10.0  # [1/s]; measured in docs/accuracy.md
@@ -77,7 +76,7 @@ class FrictionCone(WrenchSpace):
             deep as its impact pressed it in.
     """
 
-    stiffness: Stiffness
+    stiffness: PositiveOrInfinite
     power: Power = 3
     directions: Directions | None = None
     zeta: NonNegative = 0.0

@@ -227,6 +227,8 @@ def _unbalanced(vi: AffineVI, f0: Array, f: Array, dq: Array, right: Array) -> f
         begin = vi.sets.first[b]
         for e in range(vi.sets.first[b + 1] - begin):
             change = f[begin + e] - f0[begin + e]
+            for s in range(vi.felt[b]):
+                largest = max(largest, abs(vi.J_force[b, e, s] * f[begin + e]))
             if change != 0.0:
                 for s in range(vi.felt[b]):
                     right[vi.dofs[b, s], 0] += vi.J_force[b, e, s] * change

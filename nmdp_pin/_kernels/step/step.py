@@ -328,7 +328,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
             if options.warm_start:
                 memory.w[i, e] = start.w[k, e] if known else (0.0 if system.forces else 1.0 / m)
         a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
-        if known and system.forces:
+        if known and system.forces and options.warm_start:
             rotate_back(origin.P[b], start.w[k], work)
             for e in range(3):
                 memory.w[i, e] = 0.0

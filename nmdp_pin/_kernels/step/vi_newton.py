@@ -206,7 +206,7 @@ def solve_stage(
             break
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
-        left = (size / before) ** 2 if before > 0.0 else 1.0
+        left = (size / before) ** 2 if 0.0 < before < math.inf else 1.0
         before = size
         if (
             iterations > 1
