@@ -31,7 +31,13 @@ def stages_of(
         result: result of the step.
     """
     made = integrator.form
-    form = CompiledSystem(made.system, material=made.material, reach=np.inf)
+    form = CompiledSystem(
+        made.system,
+        material=made.material,
+        weights=not made.forces,
+        saturating=made.record.saturating,
+        reach=np.inf,
+    )
     scheme, stages = SCHEMES[result.order].record, []
     start = form.start(state, [command], h, None)
     first = None

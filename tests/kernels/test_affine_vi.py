@@ -8,15 +8,15 @@ from nmdp_pin._kernels.solver.force_sets import (
     APEX,
     INSIDE,
     INTERVAL,
-    POLYHEDRON,
-    ROUND,
+    POLYHEDRAL_CONE,
+    ROUND_CONE,
     SIDE,
     SIMPLEX,
     ForceSets,
     project,
 )
 
-SIZES = {ROUND: 3, POLYHEDRON: 3, SIMPLEX: 5, INTERVAL: 1}
+SIZES = {ROUND_CONE: 3, POLYHEDRAL_CONE: 3, SIMPLEX: 5, INTERVAL: 1}
 SEEDS = 60
 SAMPLES = 400
 EXACT = 1e-9  # of the largest product of a force and a motion
@@ -52,7 +52,7 @@ def mapped(sets, f, F, depth):
 
 def edges(sets, b, count):
     """Edges of a cone with so many, of a circle's or of the polyhedron's own size."""
-    own = sets.kind[b] == POLYHEDRON
+    own = sets.kind[b] == POLYHEDRAL_CONE
     angles = sets.angle + 2.0 * np.pi * np.arange(count) / count
     size = sets.friction[b] * (sets.reach if own else 1.0)
     return np.column_stack([size * np.cos(angles), size * np.sin(angles), np.ones(count)])
@@ -67,7 +67,7 @@ def assert_closest(y, f, vertices, directions):
 
 def within(sets, f):
     """By how much a force is outside of the cone of the only block."""
-    if sets.kind[0] == ROUND:
+    if sets.kind[0] == ROUND_CONE:
         return np.hypot(f[0], f[1]) - sets.friction[0] * f[2]
     E = edges(sets, 0, 6)
     return -(np.cross(E, np.roll(E, -1, axis=0)) @ f).min()
@@ -84,7 +84,7 @@ def onto_simplex(y):
     return np.maximum(y - high, 0.0)
 
 
-@pytest.mark.parametrize(("kind", "count"), [(ROUND, 720), (POLYHEDRON, 6)])
+@pytest.mark.parametrize(("kind", "count"), [(ROUND_CONE, 720), (POLYHEDRAL_CONE, 6)])
 def test_the_map_of_a_cone_is_what_its_projection_leaves(kind, count):
     """No force on an edge is closer."""
     rng, pieces = np.random.default_rng(0), set()
@@ -98,7 +98,7 @@ def test_the_map_of_a_cone_is_what_its_projection_leaves(kind, count):
     assert pieces == {APEX, INSIDE, SIDE}
 
 
-@pytest.mark.parametrize(("kind", "count"), [(ROUND, 720), (POLYHEDRON, 6)])
+@pytest.mark.parametrize(("kind", "count"), [(ROUND_CONE, 720), (POLYHEDRAL_CONE, 6)])
 def test_the_map_vanishes_at_projections_onto_truncated_cones(kind, count):
     """With A = 1 the solution is the projection of -G - motion; depths do not change."""
     rng, at_bound = np.random.default_rng(1), 0
@@ -161,7 +161,7 @@ def test_derivatives_of_the_map_are_those_of_differences(kind):
         _, X, Y, z, piece = mapped(sets, *np.split(at[:-1], 2), at[-1])
         if not ahead[-1] == behind[-1] == piece:
             continue
-        pieces.add(piece % 8 if kind in (ROUND, POLYHEDRON) else piece)
+        pieces.add(piece % 8 if kind in (ROUND_CONE, POLYHEDRAL_CONE) else piece)
         expected = np.hstack([X, Y, z[:, None]]) @ step
         scale = 1.0 / 0.1 if kind == INTERVAL else 1.0
         np.testing.assert_allclose(
@@ -198,6 +198,7 @@ def stated(rng, kinds, A, J_force, J_motion, lift=0.0):
         np.zeros(n, int),
         A,
         rng.standard_normal(nv) * 3.0,
+        np.zeros(1),
         np.ones(n),
         np.zeros(n),
     )
@@ -277,7 +278,7 @@ def feasible(rng, sets, b, depth, f):
     if sets.kind[b] == INTERVAL:
         r, (k, below, above) = sets.friction[b], sets.stops[b]
         return np.array([[-r - k * max(above + depth, 0.0)], [r + k * max(below - depth, 0.0)]])
-    E = edges(sets, b, 6 if sets.kind[b] == POLYHEDRON else 720)
+    E = edges(sets, b, 6 if sets.kind[b] == POLYHEDRAL_CONE else 720)
     cap = bound_of(sets, b, depth, f)
     return np.vstack([np.zeros(3), cap * E, cap * rng.uniform(size=(len(E), 1)) * E])
 
@@ -317,10 +318,10 @@ def assert_within(sets, b, f, depth):
         low, high = feasible(None, sets, b, depth, f).ravel()
         assert low - slack <= f[0] <= high + slack
     else:
-        E = edges(sets, b, 6 if sets.kind[b] == POLYHEDRON else 720)
+        E = edges(sets, b, 6 if sets.kind[b] == POLYHEDRAL_CONE else 720)
         assert f[2] <= bound_of(sets, b, depth, f) + slack
         normals = np.cross(E, np.roll(E, -1, axis=0))
-        assert (normals @ f).min() >= -slack - (1e-4 * f[2] if sets.kind[b] == ROUND else 0.0)
+        assert (normals @ f).min() >= -slack - (1e-4 * f[2] if sets.kind[b] == ROUND_CONE else 0.0)
 
 
 @pytest.mark.parametrize(("skew", "turned"), [(0.0, 0.0), (0.7, 0.0), (0.3, 0.1)])
@@ -340,7 +341,12 @@ def test_solutions_solve_the_inequality(skew, turned):
 
 @pytest.mark.parametrize(
     ("kind", "corners", "share"),
-    [(ROUND, 4, 0.97), (POLYHEDRON, 4, 0.97), (ROUND, 16, 0.87), (POLYHEDRON, 16, 0.7)],
+    [
+        (ROUND_CONE, 4, 0.97),
+        (POLYHEDRAL_CONE, 4, 0.97),
+        (ROUND_CONE, 16, 0.87),
+        (POLYHEDRAL_CONE, 16, 0.7),
+    ],
 )
 def test_redundant_forces_are_found(kind, corners, share):
     """Of which there are many for one motion (measured: 1, 1, 0.93 and 0.78)."""
@@ -360,7 +366,7 @@ def test_limbs_that_give_way_are_solved():
     solved = 0
     for seed in range(4 * SEEDS):
         rng = np.random.default_rng(seed)
-        kinds, nv = [ROUND] * 2 + [INTERVAL] * 6, 8
+        kinds, nv = [ROUND_CONE] * 2 + [INTERVAL] * 6, 8
         root = rng.standard_normal((nv, nv))
         weak = rng.standard_normal(nv)
         A = root @ root.T + 0.3 * np.eye(nv) - 2.0 * np.outer(weak, weak)
@@ -376,7 +382,7 @@ def test_limbs_that_give_way_are_solved():
 
 def pushed(A):
     """A rigid contact at rest that is pressed, on a body of inertia A."""
-    vi = stated(np.random.default_rng(0), [ROUND], A * np.eye(3), np.eye(3), np.eye(3))
+    vi = stated(np.random.default_rng(0), [ROUND_CONE], A * np.eye(3), np.eye(3), np.eye(3))
     vi.sets.compliance[:], vi.depth[:], vi.of_depth[:], vi.G[:] = 0.0, 1.0, 0.0, 0.0
     vi.motion[:] = [0.0, 0.0, -1.0]
     return vi

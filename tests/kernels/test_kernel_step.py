@@ -120,8 +120,7 @@ def test_bounds():
     assert kernel.attainable(record, stage, 0.5) == pytest.approx(0.5 * weight)
     inertia = steps.record.tree.inertia
     assert kernel.attainable(record, stage, 0.0) == kernel.ROUNDING * inertia * 600.0
-    assert kernel.attainable_slip(stage, 0.5) == 0.05
-    assert kernel.attainable_slip(stage, 0.0) == 6.0 * kernel.PLACE
+    assert kernel.place_of(stage) == 6.0 * kernel.PLACE
     options.long = 0.003
     for rate, share in ((1000.0, 1.0 / 3.0), (100.0, 1.0)):
         stage.rate = rate

@@ -134,6 +134,7 @@ class Manifold:
             "residual": TOLERANCE,
             "rounding": 0.0,
             "slip": TOLERANCE,
+            "place": 0.0,
             "depth": 0.1 * TOLERANCE,
             "max_iterations": 50,
             "derived": False,

@@ -29,7 +29,7 @@ ROBOTS = ("robosimian planar", "spider free-flyer", "chain fixed", "pendulum", "
 # Measured: 3e-12 and 3e-6.
 GAIN = {"ne-nmdp": 1e-10, "pbd-nmdp": 1e-4}
 INF = np.inf
-TIGHT = Tolerances(1e-11, 0.0, INF, INF, 25, False)  # of the residual
+TIGHT = Tolerances(1e-11, 0.0, INF, INF, INF, 25, False)  # of the residual
 PASSIVE = Command()
 AIR = Terrain([Plane(height=-99.0)])
 

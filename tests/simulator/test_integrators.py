@@ -17,7 +17,7 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._integrators.scheme import SCHEMES
-from nmdp_pin._kernels.step.step import add_wrenches, list_weights, open_step
+from nmdp_pin._kernels.step.step import add_wrenches
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.simulator import Simulator
@@ -210,24 +210,6 @@ def test_k_does_not_rise_against_no_friction():
     air = Terrain([Plane(height=-9.0)])
     flying = INTEGRATORS["ne-nmdp"](System(robot, air, samples.CONE)).step(state, PASSIVE, 0.01)
     assert with_forces.kinetic_energy <= flying.kinetic_energy
-
-
-def test_a_contact_that_was_apart_starts_with_its_normal_force():
-    """Where nothing is known a contact starts in the middle of its polytope, a joint of its own."""
-    robot = samples.robot("robosimian planar")
-    system = System(robot, Terrain([Plane(height=-5.0)]), samples.CONE)
-    state = State(0.0, robot.standing, np.zeros(15))
-    integrator = INTEGRATORS["ne-nmdp"](system)
-    warm = integrator.step(state, PASSIVE, 0.01).state.warm
-    assert len(warm.contacts) == len(warm.w) == 0
-    np.testing.assert_allclose(warm.joints, 0.5)
-    form = samples.FORMS["ne"](system)
-    memory, start = form.new_memory(), form.start(state, [PASSIVE], 0.01, warm)
-    open_step(form.record, start, memory)
-    list_weights(form.record, start, integrator._options(np.inf), memory)
-    np.testing.assert_allclose(memory.w[:4], 1.0 / 6.0)
-    np.testing.assert_allclose(memory.w[4:, 0], 0.5)
-    assert not memory.w[4:, 1:].any()
 
 
 def test_small_steps_far_from_the_origin():

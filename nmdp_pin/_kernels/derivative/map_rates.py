@@ -16,20 +16,19 @@ from nmdp_pin._kernels.algebra.linear import clear_matrix, copy_matrix, copy_vec
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.contact.friction_cone import depth_of_force
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.derivative.smoothed_sets import smooth, smooth_disc
 from nmdp_pin._kernels.solver.force_sets import (
     APEX,
     BOUND,
+    BOUND_RIM,
     INSIDE,
     INTERVAL,
-    POLYHEDRON,
-    RIM,
-    ROUND,
+    POLYHEDRAL_CONE,
+    ROUND_CONE,
     SECTORS,
     ForceSets,
     new_sets,
     project,
-    smooth,
-    smooth_disc,
 )
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.tree.joints import interval
@@ -114,14 +113,14 @@ def _contact_rates(
     f, F, X = at.w[row], at.work[row], out.X[x]
     load = f[2]
     from_force = depth_of_force(cone, load)
-    sets.kind[0] = POLYHEDRON if cone.sides > 0 else ROUND
+    sets.kind[0] = POLYHEDRAL_CONE if cone.sides > 0 else ROUND_CONE
     sets.friction[0], sets.offset[0] = at.places.friction[row], from_force
     sets.compliance[0] = 0.0
     piece = project(sets, 0, f, F, depth, out.Phi[x], X, out.Y[x], out.z[x])
     kind = piece % SECTORS
     out.near[x] = _is_near(sets, f, F, depth, from_force, kind, known)
     smoothed = kappa > 0.0 and cone.sides == 0 and (depth > 0.0 or load > 0.0)
-    if kind == BOUND or kind == RIM:
+    if kind == BOUND or kind == BOUND_RIM:
         X[2, 2] = sets.rho[0] * from_force / (cone.power * load)
         if smoothed:
             smooth_disc(sets, 0, f, F, kappa, out.Phi[x], X, out.Y[x])
@@ -150,7 +149,7 @@ def _is_near(
         return depth > -known and F[2] - mu * slide <= known
     if kind == BOUND:
         return -F[2] <= known or at_side
-    if kind == RIM:
+    if kind == BOUND_RIM:
         return -F[2] - mu * along <= known or slide <= known
     if kind == INSIDE:
         return at_side or at_bound

@@ -101,18 +101,7 @@ class MapPieces(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Memory of the method.
-
-    Args:
-        B: answers of the blocks, shape (blocks, m, 1 + k).
-        LU: factors, shape (nv, nv).
-        pivots: of these, shape (nv,).
-        right: right side, shape (nv, 1).
-        df: step of the forces, shape (n,).
-        ddq: step of the motion, shape (nv,).
-        f: forces after a share of it, shape (n,).
-        dq: motion there, shape (nv,).
-    """
+    """Memory: answers of blocks, factors with pivots, the right side, a step, and its end."""
 
     B: Array
     LU: Array
@@ -287,7 +276,7 @@ def _step(x: Array, t: float, dx: Array, out: Array) -> None:
 
 
 @jit
-def _are_equal(pieces: Array, others: Array) -> bool:
+def _same_pieces(pieces: Array, others: Array) -> bool:
     """Whether all pieces are the same ones."""
     equal = 0
     for b in range(pieces.size):
@@ -332,7 +321,7 @@ def _search(
             _step(f, t, room.df, room.f)
             _step(dq, t, room.ddq, room.dq)
             square, near = natural_map(vi, f0, room.f, room.dq, there)
-            same = trial == 0 and _are_equal(here.piece, there.piece)
+            same = trial == 0 and _same_pieces(here.piece, there.piece)
             if square <= (1.0 - _FALL * t) * bound or same or near:
                 break
             t *= 0.5

@@ -16,7 +16,7 @@ from nmdp_pin._kernels.algebra.linear import clear_vector
 from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix
-from nmdp_pin._kernels.contact.friction_cone import depth_of_force, largest_force
+from nmdp_pin._kernels.contact.friction_cone import largest_force
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, System, count_rows, touches
 from nmdp_pin._kernels.tree.joints import Joints, interval, stop
 from nmdp_pin._kernels.tree.tree import placement_rate
@@ -28,7 +28,7 @@ UNLOADED = 1e-6  # share of the largest force, up to which a contact bears no lo
 _GAIN = 1e-4  # share of the kinetic energy
 _QUADRATURE = 0.02  # share of the work of the torques by which its sum over the stages may err
 SUNK = 1e-3  # [m]; shallower penetrations do not matter
-_SUNK_BELOW_LOAD = 1e-5  # [m] likewise, beyond the depth of a load
+_SUNK_IF_RIGID = 1e-9  # [m] likewise of rigid contacts
 _LEAST_WORK = 0.25  # share of the largest force times the depth: 1 / (p + 1) for powers p up to 3
 
 
@@ -158,7 +158,8 @@ def accept_second_order(
         if touching[i] and approaching and (gains or end.thrown[i]):
             return REBOUNDED, False
         entered = _entered(system, n, i, first, last)
-        if approaching and entered > (_SUNK_BELOW_LOAD if system.forces and i < n else SUNK):
+        rigid = system.forces and i < n and not system.cone.stiffness < math.inf
+        if approaching and entered > (_SUNK_IF_RIGID if rigid else SUNK):
             carried += _LEAST_WORK * _largest_load(system, n, i, last) * entered
     if carried > max(-gain, 0.0):
         return SANK, False
@@ -199,14 +200,10 @@ def _approaches(joints: Joints, n: int, i: int, first: StageIterate, velocities:
 
 @jit
 def _entered(system: System, n: int, i: int, first: StageIterate, last: StageIterate) -> float:
-    """Growth of a penetration since the first stage, by forces beyond that of the load [m, rad]."""
+    """Growth of a penetration since the first stage [m, rad]."""
     joints = system.joints
     if i < n:
-        after, before = last.places.depth[i], first.places.depth[i]
-        if system.forces:
-            after -= depth_of_force(system.cone, last.w[i, 2])
-            before -= depth_of_force(system.cone, first.w[i, 2])
-        return after - max(before, 0.0)
+        return last.places.depth[i] - max(first.places.depth[i], 0.0)
     before, after = stop(joints, i - n, first.q)[0], stop(joints, i - n, last.q)[0]
     return -after - max(-before, 0.0)
 

@@ -8,8 +8,8 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector, zero_vector
 from nmdp_pin._kernels.contact.friction_cone import depth_of_force, largest_force
 from nmdp_pin._kernels.solver.force_sets import (
-    POLYHEDRON,
-    ROUND,
+    POLYHEDRAL_CONE,
+    ROUND_CONE,
     ForceSets,
     new_sets,
     project,
@@ -28,7 +28,7 @@ _NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
 
 
 @jit
-def measure(
+def measure_slips(
     system: System, stage: Stage, at: StageIterate, linear: StageJacobians, margin: float
 ) -> float:
     """Write the slip and the gap of forces; the largest share by which one exceeds its bound.
@@ -90,7 +90,7 @@ def _slip_of(
         beyond = min(1.0 - share, load / (_NO_FORCE * system.tree.weight))
         for e in range(3):
             f[e] *= share
-    sets.kind[0] = POLYHEDRON if system.cone.sides > 0 else ROUND
+    sets.kind[0] = POLYHEDRAL_CONE if system.cone.sides > 0 else ROUND_CONE
     # free to grow, or at its bound, off which it may be by an error of the depth
     off = max(depth - margin - depth_of_force(system.cone, f[2]), 0.0) * sets.rho[0]
     project(sets, 0, f, F, math.inf if off > 0.0 else 0.0, Phi, X, Y, z)

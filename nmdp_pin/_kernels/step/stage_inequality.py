@@ -12,20 +12,15 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import (
-    all_finite,
-    copy_matrix,
-    factor,
-    solve_factored,
-)
+from nmdp_pin._kernels.algebra.linear import all_finite, copy_matrix, factor, solve_factored
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
 from nmdp_pin._kernels.contact.friction_cone import depth_of_force
 from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
 from nmdp_pin._kernels.solver.force_sets import (
     INTERVAL,
-    POLYHEDRON,
-    ROUND,
+    POLYHEDRAL_CONE,
+    ROUND_CONE,
     SIMPLEX,
     ForceSets,
     new_sets,
@@ -335,7 +330,7 @@ def state_sets(
             force = force_of(at, row)
             vi.length[b] /= max(force, _LEAST_SCALE * system.tree.weight)
         elif row < n:
-            sets.kind[b] = POLYHEDRON if system.cone.sides > 0 else ROUND
+            sets.kind[b] = POLYHEDRAL_CONE if system.cone.sides > 0 else ROUND_CONE
             _state_cone(system, at, b, R, free, vi)
         else:
             _state_interval(system, at, b, row - n, vi)

@@ -17,7 +17,7 @@ from nmdp_pin._kernels.algebra.linear import (
 )
 from nmdp_pin._kernels.algebra.manifold import integrate
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
-from nmdp_pin._kernels.step.slips import measure, predicts_solution
+from nmdp_pin._kernels.step.slips import measure_slips, predicts_solution
 from nmdp_pin._kernels.step.stage import (
     EXACT,
     RESIDUAL,
@@ -110,7 +110,7 @@ def _is_solved(
 ) -> bool:
     """Whether a point meets the tolerances; `over`: see `residual_over`."""
     if system.forces:
-        beyond = measure(system, stage, at, linear, tolerances.depth)
+        beyond = measure_slips(system, stage, at, linear, tolerances.depth)
         if beyond > tolerances.residual:
             return False
     return over <= 1.0 and at.sums[SLIP] <= max(tolerances.slip, tolerances.place)
