@@ -170,10 +170,10 @@ def test_imports_are_light(code, absent):
     assert not loaded(code) & absent
 
 
-def test_the_package_alone_is_two_modules():
-    """It loads its errors, which import nothing."""
+def test_the_package_alone_is_three_modules():
+    """It loads its errors and their words, which import nothing."""
     ours = {name for name in loaded("import nmdp_pin") if name.split(".")[0] == "nmdp_pin"}
-    assert ours == {"nmdp_pin", "nmdp_pin.errors"}
+    assert ours == {"nmdp_pin", "nmdp_pin.errors", "nmdp_pin._words"}
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["no-command"], []])
