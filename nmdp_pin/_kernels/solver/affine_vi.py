@@ -309,7 +309,8 @@ def _search(
         if not square < np.inf:
             break
         unbalanced = _unbalanced(vi, f0, f, dq, room.right)
-        if near and unbalanced <= (_ROUGHLY if refined else _BALANCED):
+        # forces that are given are near in every step of a creep, so that one step is always made
+        if near and iteration > 0 and unbalanced <= (_ROUGHLY if refined else _BALANCED):
             return True
         refined = near
         if iteration == most or not newton_direction(vi, here, kept, room):
