@@ -22,7 +22,10 @@ METHODS = ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp")
 IMPLICIT = METHODS[:2]
 STEPS = (0.002, 0.01, 0.05)  # [s]
 MASS, MU = 1.0, 0.5  # [kg], [-]
-DEPTH = 1e-9  # [m]; what issue 55 asks for: rounding of coordinates of a metre is 1e-16
+DEPTH = 1e-9  # [m]; the margin of a depth in a step: rounding of coordinates of a metre is 1e-16
+# [m] of steps of second order, which hold velocities: an error of a place as a foot lands, 5e-6 for
+# one that begins 5e-6 above the ground, falls at the rate of recovery, to a hundredth in a second.
+DRIFT = {1: DEPTH, 2: 1e-6}
 WEIGHT = 1e-3  # of the weight; residuals are below this share of it
 STILL = 1e-6  # [m] in a second; what the product promises in ten
 REBOUND = 1e-6  # [m]; a plastic impact has none

@@ -237,9 +237,7 @@ def _is_covered(
                 return True
         else:
             inside = -shape_distance(candidates.kinds, candidates.shapes, row, foot)
-            if inside >= -SAME and (
-                inside <= SAME or not _rises(candidates, contacts, at, k, row, foot, inside)
-            ):
+            if inside >= -SAME and not _rises(candidates, contacts, at, k, row, foot, inside):
                 return True
     return False
 
@@ -256,7 +254,8 @@ def _rises(
 ) -> bool:
     """Whether the surface of contact k, inside a shape at its foot, goes on above that shape.
 
-    Then it is a wall on a floor, or the side of a groove; else it is hidden in the shape.
+    Then it is a wall on a floor, or the side of a groove; else it is hidden in the shape. Where the
+    foot is on both surfaces, as in a corner, that of the wall is also the one above the floor.
 
     Args:
         candidates: pairs that may touch.
@@ -278,6 +277,8 @@ def _rises(
         phi = describe_minimum(mesh, face, feature, there, above, rounding, hessian)[0]
     else:
         phi = shape_distance(candidates.kinds, candidates.shapes, own, above)
+    if inside <= SAME:
+        return phi <= 0.5 * _LEDGE
     return phi <= rise * dot(up, row_of(at.normal, k)) + 0.5 * _LEDGE
 
 

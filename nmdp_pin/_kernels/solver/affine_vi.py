@@ -64,6 +64,7 @@ class AffineVI(NamedTuple):
         proximal: term that holds forces at f0, F + proximal (f - f0) / rho, shape (1,).
         length: motion by which an entry of the map counts [m], shape (blocks,).
         enough: entries of the map that do not matter, shape (blocks,).
+        rounding: entries of the map that are rounding errors, shape (blocks,).
     """
 
     sets: ForceSets
@@ -80,6 +81,7 @@ class AffineVI(NamedTuple):
     proximal: Array
     length: Array
     enough: Array
+    rounding: Array
 
 
 class MapPieces(NamedTuple):

@@ -145,6 +145,7 @@ def state_vi(
         proximal=np.zeros(1),
         length=np.empty(blocks),
         enough=np.empty(blocks),
+        rounding=np.empty(blocks),
     )
     for b in range(k):
         row, size = at.active[b], first[b + 1] - first[b]
@@ -265,7 +266,7 @@ def newton_step(
     for b in range(k):
         row, total = at.active[b], 1.0
         if system.forces and row < stage.contacts.n[0]:
-            _clip(vi.sets, b, vi.enough[b], f[first[b] : first[b + 1]])
+            _clip(vi.sets, b, vi.rounding[b], f[first[b] : first[b + 1]])
         if not system.forces:  # to the last bit weights are at least zero, and one at most in sum
             total = 0.0
             for e in range(first[b], first[b + 1]):
@@ -279,7 +280,7 @@ def newton_step(
 
 @jit
 def _clip(sets: ForceSets, b: int, none: float, f: Array) -> None:
-    """Move a force to its cone, from which the map may be off by a tolerance, which is none."""
+    """Move a force to its cone, from which it may be off by a tolerance; clear rounding errors."""
     Phi, z, X, Y, still = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3), zero_vector(3)
     project(sets, b, f, still, math.inf, Phi, X, Y, z)
     for e in range(3):
@@ -338,7 +339,8 @@ def state_sets(
     for b in range(sets.kind.size):
         if sets.offset[b] > 0.0:
             vi.enough[b] = min(vi.enough[b], _OF_DEPTH * sets.offset[b])
-        vi.enough[b] = max(vi.enough[b], largest) / vi.length[b]
+        vi.rounding[b] = largest / vi.length[b]
+        vi.enough[b] = max(vi.enough[b] / vi.length[b], vi.rounding[b])
 
 
 @jit
