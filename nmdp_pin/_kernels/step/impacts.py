@@ -28,7 +28,6 @@ UNLOADED = 1e-6  # share of the largest force, up to which a contact bears no lo
 _GAIN = 1e-4  # share of the kinetic energy
 _QUADRATURE = 0.02  # share of the work of the torques by which its sum over the stages may err
 SUNK = 1e-3  # [m]; shallower penetrations do not matter
-_SUNK_IF_RIGID = 1e-9  # [m] likewise of rigid contacts
 _LEAST_WORK = 0.25  # share of the largest force times the depth: 1 / (p + 1) for powers p up to 3
 
 
@@ -158,8 +157,7 @@ def accept_second_order(
         if touching[i] and approaching and (gains or end.thrown[i]):
             return REBOUNDED, False
         entered = _entered(system, n, i, first, last)
-        rigid = system.forces and i < n and not system.cone.stiffness < math.inf
-        if approaching and entered > (_SUNK_IF_RIGID if rigid else SUNK):
+        if approaching and entered > SUNK:
             carried += _LEAST_WORK * _largest_load(system, n, i, last) * entered
     if carried > max(-gain, 0.0):
         return SANK, False
