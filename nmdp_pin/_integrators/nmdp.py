@@ -20,7 +20,7 @@ from nmdp_pin._integrators.step_response import StepResponse
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.geometry.contacts import REACH
 from nmdp_pin._kernels.step import step as kernel
-from nmdp_pin._kernels.step.step import Memory
+from nmdp_pin._kernels.step.step_records import Memory, Options, Step
 from nmdp_pin._options import Count, checked
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State, WarmStart
@@ -139,9 +139,9 @@ class Nmdp(Integrator):
         # One entry for each accuracy, as long as the method lives.
         self._step = functools.cache(self._new_step)
 
-    def _new_step(self, accuracy: float) -> kernel.Step:
+    def _new_step(self, accuracy: float) -> Step:
         """The memory of a step, solved for an error of the configuration per second."""
-        return kernel.Step(
+        return Step(
             system=self.form.record,
             options=self._options(accuracy),
             scheme=self.scheme.record,
@@ -151,11 +151,11 @@ class Nmdp(Integrator):
             end=self._end,
         )
 
-    def _options(self, accuracy: float) -> kernel.Options:
+    def _options(self, accuracy: float) -> Options:
         """Options of the kernel for an error of the configuration per second."""
         method = self.method
         of_weight, of_slip = _OF_ACCURACY
-        return kernel.Options(
+        return Options(
             tolerance=min(method.tolerance, of_weight * accuracy),
             slip=0.0 if self._handle else min(method.slip, of_slip * accuracy),
             long=_LONG if accuracy == math.inf else 0.0,

@@ -18,9 +18,8 @@ from nmdp_pin._kernels.derivative.map_rates import map_rates
 from nmdp_pin._kernels.derivative.step_derivatives import KNOWN, NEAR
 from nmdp_pin._kernels.derivative.step_response import respond_to_start
 from nmdp_pin._kernels.derivative.switches import KINDS
-from nmdp_pin._kernels.step import step as kernel
 from nmdp_pin._kernels.step.stage import StageIterate, evaluate
-from nmdp_pin._kernels.step.step import Memory
+from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 
 _ON_PIECE = 1e-9  # relative change of a contact law with which a natural map stays on its piece
 MinimiserOf = Callable[[CompiledSystem, Memory], StageMinimiser]
@@ -61,9 +60,9 @@ class DifferentiableForm:
 
     def response(
         self,
-        options: kernel.Options,
-        scheme: kernel.Scheme,
-        start: kernel.Start,
+        options: Options,
+        scheme: Scheme,
+        start: Start,
         end: np.ndarray,
         commands: Sequence[Command],
         names: tuple[str, ...],
@@ -207,8 +206,8 @@ class _Completion:
     def __init__(
         self,
         form: DifferentiableForm,
-        scheme: kernel.Scheme,
-        start: kernel.Start,
+        scheme: Scheme,
+        start: Start,
         commands: Sequence[Command],
         names: tuple[str, ...],
     ) -> None:

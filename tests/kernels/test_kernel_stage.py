@@ -24,7 +24,7 @@ from nmdp_pin._kernels.step.stage import (
     finish,
     linearise,
 )
-from nmdp_pin._kernels.step.step import add_wrenches
+from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._kernels.tree.joints import LEAST_SHARE
 from nmdp_pin._terrain import Plane, Terrain
 

@@ -150,11 +150,16 @@ class _Callee:
 
 
 def _has_arrays(function: Any) -> bool:
-    """Whether a function makes arrays, or calls a kernel that returns some: it must free them."""
+    """Whether a function makes arrays, or calls a kernel that returns some: it must free them.
+
+    What is inlined is a part of it.
+    """
     names = function.__code__.co_names
-    callees = (function.__globals__.get(name) for name in names)
+    callees = [function.__globals__.get(name) for name in names]
     return not _MAKERS.isdisjoint(names) or any(
-        _returns_arrays(callee.py_func) for callee in callees if isinstance(callee, Kernel)
+        _returns_arrays(callee.py_func) if isinstance(callee, Kernel) else _has_arrays(callee.py_func)
+        for callee in callees
+        if isinstance(callee, CPUDispatcher)
     )
 
 

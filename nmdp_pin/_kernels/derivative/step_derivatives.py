@@ -39,11 +39,6 @@ from nmdp_pin._kernels.step.stage import (
     saturate_at,
 )
 from nmdp_pin._kernels.step.step import (
-    OUTCOME,
-    Memory,
-    Options,
-    Scheme,
-    Start,
     attainable,
     list_weights,
     open_step,
@@ -51,6 +46,7 @@ from nmdp_pin._kernels.step.step import (
     rounding_of,
     state_stage,
 )
+from nmdp_pin._kernels.step.step_records import OUTCOME, Memory, Options, Scheme, Start
 from nmdp_pin._kernels.step.vi_newton import CONVERGED, Tolerances, blocks_of, solve_stage
 from nmdp_pin._kernels.tree.joints import gains, interval
 

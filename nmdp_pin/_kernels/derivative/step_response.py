@@ -32,7 +32,7 @@ from nmdp_pin._kernels.derivative.step_derivatives import (
 )
 from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
 from nmdp_pin._kernels.step.stage import NEWTON_EULER, StageJacobians, System
-from nmdp_pin._kernels.step.step import Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 
 
 @jit
