@@ -216,7 +216,9 @@ def problem_at(
 def world_wrenches(problem: StageEquations, at: StagePoint) -> np.ndarray:
     """Wrenches about the centres of the contact points, in the world's axes, shape (n, 6)."""
     total = np.zeros((problem.form.n_points, 6))
-    add_wrenches(problem.form.record, problem.stage.contacts, 1.0, at.record, total)
+    contacts = problem.stage.contacts
+    reported = np.ones(contacts.n[0], bool)
+    add_wrenches(problem.form.record, contacts, 1.0, at.record, reported, total)
     return total
 
 

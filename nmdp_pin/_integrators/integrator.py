@@ -52,7 +52,9 @@ class StepResult:
         local_error: estimated error of the configuration at the end [rad, m], shape (nv,); None
             where the method has none.
         order: order of the scheme that made the (last sub-)step; steps of second order are
-            repeated in first order where they are not accepted.
+            repeated in first order where they are not accepted. Where that is so of some islands
+            alone, the trees of joints that contacts connect, it is 1.
+        repeated: dofs whose step was repeated, shape (nv,); None where all or none were.
         primal: primal residual of methods that solve a complementarity problem, the distance of
             the impulses from the friction cones [N s]; NaN for the others.
         dual: likewise, distance of the contacts' velocities from the dual cones [m/s].
@@ -79,6 +81,7 @@ class StepResult:
     error: float = math.nan
     local_error: np.ndarray | None = None
     order: int = 1
+    repeated: np.ndarray | None = None
     primal: float = math.nan
     dual: float = math.nan
     complementarity: float = math.nan

@@ -14,9 +14,9 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.outcome import failed_step
-from nmdp_pin._integrators.scheme import BACKWARD_EULER, SCHEMES
+from nmdp_pin._integrators.scheme import BACKWARD_EULER, SCHEMES, Scheme
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
-from nmdp_pin._integrators.step_response import StepResponse
+from nmdp_pin._integrators.step_response import StepResponse, merged_response
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.geometry.contacts import REACH
 from nmdp_pin._kernels.step import step as kernel
@@ -241,6 +241,7 @@ class Nmdp(Integrator):
             **counts,
             local_error=end.error.copy(),
             order=order,
+            repeated=end.repeated.copy() if order == 1 and not end.repeated.all() else None,
         )
 
     @functools.cached_property
@@ -260,8 +261,29 @@ class Nmdp(Integrator):
         smoothing: float = 0.0,
     ) -> StepResponse:
         """See `Integrator.response`."""
-        end, repeated = result.state, result.order < self.scheme.order
-        scheme = BACKWARD_EULER if repeated else self.scheme
+        repeated = np.full(len(state.v), result.order < self.scheme.order)
+        if result.repeated is not None:
+            repeated = result.repeated
+        parts = []
+        for scheme, made in ((self.scheme, ~repeated), (BACKWARD_EULER, repeated)):
+            if made.any():
+                part = self._response_of(scheme, made, state, command, h, result, names, smoothing)
+                parts.append((part, made))
+        return merged_response(parts)
+
+    def _response_of(
+        self,
+        scheme: Scheme,
+        made: np.ndarray,
+        state: State,
+        command: CommandSource,
+        h: float,
+        result: StepResult,
+        names: tuple[str, ...],
+        smoothing: float,
+    ) -> StepResponse:
+        """Derivatives of the dofs whose step a scheme has made, (nv,)."""
+        end = result.state
         commands = [command.at(state.t + c * h) for c in scheme.c]
         rows = commands * (len(self.scheme.c) // len(commands))  # one command is that of all
         self.form.write_start(self._start, state, rows, h, end.warm)
@@ -270,11 +292,12 @@ class Nmdp(Integrator):
             scheme.record,
             self._start,
             np.concatenate([end.q, end.v]),
+            made,
             commands,
             names,
             smoothing,
             self.scheme.order > 1,
-            repeated,
+            scheme.order < self.scheme.order,
         )
 
 

@@ -18,6 +18,7 @@ from nmdp_pin._kernels.derivative.map_rates import map_rates
 from nmdp_pin._kernels.derivative.step_derivatives import KNOWN, NEAR
 from nmdp_pin._kernels.derivative.step_response import respond_to_start
 from nmdp_pin._kernels.derivative.switches import KINDS
+from nmdp_pin._kernels.step.islands import island_of_row
 from nmdp_pin._kernels.step.stage import StageIterate, evaluate
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 
@@ -64,6 +65,7 @@ class DifferentiableForm:
         scheme: Scheme,
         start: Start,
         end: np.ndarray,
+        made: np.ndarray,
         commands: Sequence[Command],
         names: tuple[str, ...],
         smoothing: float,
@@ -77,6 +79,7 @@ class DifferentiableForm:
             scheme: time scheme that made the step.
             start: start of the step, with the weights of its end.
             end: [q; v] at its end, shape (nq + nv,).
+            made: dofs whose step it is; derivatives of the others are none, shape (nv,).
             commands: commands of the stages.
             names: names of parameters, of `parameters.PARAMETERS`.
             smoothing: as in `kernels.implicit_function.respond`.
@@ -89,12 +92,13 @@ class DifferentiableForm:
         if self._handle:
             options = replace(options, minimiser=self._handle)
         own = _Completion(self, scheme, start, commands, names)
-        made, settled, found = respond_to_start(
+        regular, settled, found = respond_to_start(
             self.form.record,
             options,
             scheme,
             start,
             end,
+            made,
             smoothing,
             judged,
             repeated,
@@ -104,9 +108,9 @@ class DifferentiableForm:
             whole,
             self._switches,
         )
-        if not made:
+        if not regular:
             raise np.linalg.LinAlgError("dG/dq is singular")
-        return split_response(whole, sizes, self._named(found), settled=settled)
+        return split_response(whole, sizes, self._named(found, made), settled=settled)
 
     def _columns(self, name: str) -> int:
         """Number of entries of a parameter."""
@@ -176,15 +180,17 @@ class DifferentiableForm:
         r = [other.work[rows[:touching]].ravel(), other.work[rows[touching:], 0]]
         return other.G, np.concatenate(r)
 
-    def _named(self, found: int) -> tuple[Switch, ...]:
-        """The first switches of the memory, each once.
+    def _named(self, found: int, made: np.ndarray) -> tuple[Switch, ...]:
+        """The first switches of the memory, of the islands of some dofs, each once.
 
         A row is numbered by its contact point, or behind those of its joint.
         """
         named: dict[Switch, None] = {}
-        contacts = self.memory.stage.contacts
-        n = int(contacts.n[0])
+        contacts, islands = self.memory.stage.contacts, self.memory.islands
+        n, own = int(contacts.n[0]), set(islands.of_dofs[made].tolist())
         for row, kind, vertex in self._switches[:found].tolist():
+            if island_of_row(self.form.record, contacts, islands, row) not in own:
+                continue
             number = self.form.n_points + row - n
             if row < n:
                 number = int(self.form.candidates.points[contacts.index[row]])

@@ -179,7 +179,8 @@ def test_the_step_solves_the_residual(objective, method, order):
     for (equations, at), weight in zip(made, weights, strict=True):
         assert at.residual <= equations.tolerance(tolerance)
         contacts = equations.stage.contacts
-        add_wrenches(equations.form.record, contacts, weight, at.record, wrenches)
+        reported = np.ones(contacts.n[0], bool)
+        add_wrenches(equations.form.record, contacts, weight, at.record, reported, wrenches)
     np.testing.assert_array_equal(at.v, result.state.v)
     assert result.residual == pytest.approx(at.residual, abs=ROUNDING)
     np.testing.assert_allclose(wrenches, result.wrenches, atol=1e-9)

@@ -157,7 +157,9 @@ def _has_arrays(function: Any) -> bool:
     names = function.__code__.co_names
     callees = [function.__globals__.get(name) for name in names]
     return not _MAKERS.isdisjoint(names) or any(
-        _returns_arrays(callee.py_func) if isinstance(callee, Kernel) else _has_arrays(callee.py_func)
+        _returns_arrays(callee.py_func)
+        if isinstance(callee, Kernel)
+        else _has_arrays(callee.py_func)
         for callee in callees
         if isinstance(callee, CPUDispatcher)
     )

@@ -65,6 +65,7 @@ def resolve_stage(
     start: Start,
     i: int,
     ends: Array,
+    made: Array,
     first: int,
     memory: Memory,
     counts: Array,
@@ -81,6 +82,7 @@ def resolve_stage(
         start: start of the step, with the weights of its end.
         i: index of the stage; the stages are settled in order.
         ends: configurations at the ends of the stages, shape (s, nq).
+        made: dofs of which these are the ends, shape (nv,).
         first: index of the point where the first stage ends.
         memory: overwritten.
         counts: counters, to which those of the stage are added.
@@ -119,7 +121,7 @@ def resolve_stage(
     motion, most = np.empty(at.v.size), 0.0
     difference(space, ends[i], at.q, motion)
     for l in range(motion.size):
-        most = max(most, abs(motion[l]))
+        most = max(most, abs(motion[l]) if made[l] else 0.0)
     settled, slip = most <= _SAME and outcome == CONVERGED, options.slip / stage.rate
     near = at.sums[RESIDUAL] <= attainable(system, stage, options.tolerance)
     if most <= _SAME and near and at.sums[SLIP] <= slip:

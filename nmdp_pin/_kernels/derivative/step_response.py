@@ -97,6 +97,7 @@ def respond_to_start(
     scheme: Scheme,
     start: Start,
     end: Array,
+    made: Array,
     smoothing: float,
     judged: bool,
     repeated: bool,
@@ -114,6 +115,7 @@ def respond_to_start(
         scheme: time scheme that made the step.
         start: start of the step, with the weights of its end.
         end: [q; v] at its end, shape (nq + nv,).
+        made: dofs whose step it is, shape (nv,).
         smoothing: as in `respond`.
         judged: whether impacts decided on the time scheme.
         repeated: whether the step is a repetition in first order.
@@ -142,7 +144,7 @@ def respond_to_start(
     settled, index, number = True, 0, 0
     for i in range(stages):
         index, same, known = resolve_stage(
-            system, options, scheme, start, i, ends, index, memory, counts
+            system, options, scheme, start, i, ends, made, index, memory, counts
         )
         settled = settled and same
         at = memory.points[index]
