@@ -40,7 +40,9 @@ from nmdp_pin._kernels.step.stage_inequality import HELD, newton_step
 CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
 BUDGET_SPENT = 8
 _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far too large
-_LARGE = 1e3  # residual over the present one, or the weight, beyond which a step is too long
+# Residual over the present one, or the weight, beyond which a step is too long: with forces G is
+# nearly linear, with weights their k d^p is in it
+_LARGE, _LARGE_OF_WEIGHTS = 1e3, 1.0
 _NEAR = 100.0  # multiple of the tolerances within which a point is near a solution
 _SURE = 0.1  # share of the residual that a step leaves, below which the estimate of it is one
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
@@ -231,11 +233,11 @@ def solve_stage(
             evaluate(system, stage, here, True)
             evaluations += 1
         else:
-            t = 1.0
+            t, large = 1.0, _LARGE if system.forces else _LARGE_OF_WEIGHTS
             for _ in range(_MOST_TRIES):
                 residual = try_step(system, stage, here, dq, w1, t, there)
                 evaluations += 1
-                if residual <= _LARGE * max(here.sums[RESIDUAL], system.tree.weight):
+                if residual <= large * max(here.sums[RESIDUAL], system.tree.weight):
                     break
                 counts[2] += 1
                 t *= _SHORTEN
