@@ -79,6 +79,7 @@ def new_islands(n: int, nv: int) -> Islands:
 def find_islands(tree: Tree, contacts: Contacts, islands: Islands) -> None:
     """Number the islands, and weigh them."""
     n, of, count = len(tree.parents), islands.of_bodies, 0
+    numbers = np.empty(n, np.int64)
     of[0] = -1
     for b in range(n):  # by the root of its tree, and below by the least one
         of[b + 1] = of[tree.parents[b] + 1] if tree.parents[b] >= 0 else b
@@ -92,10 +93,10 @@ def find_islands(tree: Tree, contacts: Contacts, islands: Islands) -> None:
     for b in range(n):
         islands.weight[b] = 0.0
         if of[b + 1] == b:  # the number of a root is smaller than those of its island
-            islands.outcome[b] = count
+            numbers[b] = count
             count += 1
     for b in range(n):
-        of[b + 1] = islands.outcome[of[b + 1]]
+        of[b + 1] = numbers[of[b + 1]]
         islands.weight[of[b + 1]] += STANDARD_GRAVITY * tree.moments[b, 3, 3]
         for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
             islands.of_dofs[l] = of[b + 1]
