@@ -151,7 +151,7 @@ class DifferentiableForm:
         of_G, of_r = [], []
         for *pair, apart in self._forms(name):
             (G1, r1), (G0, r0) = (
-                self._evaluated(other, at, smoothing, conditions) for other in pair
+                self._evaluated(other, at, rates, smoothing, conditions) for other in pair
             )
             of_G.append((G1 - G0) / apart)
             of_r.append((r1 - r0) / apart)
@@ -162,6 +162,7 @@ class DifferentiableForm:
         self,
         form: CompiledSystem,
         at: StageIterate,
+        rates: StageRates,
         smoothing: float,
         conditions: Stationarity | None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -170,7 +171,8 @@ class DifferentiableForm:
         other.q[:], other.w[:] = at.q, at.w
         evaluate(form.record, stage, other, False)
         if form.forces:
-            of_map = map_rates(form.record, stage, other, self._linear, 0.0, smoothing)
+            system = form.record._replace(scales=self.form.record.scales)  # units do not change
+            of_map = map_rates(system, stage, other, self._linear, rates, 0.0, smoothing)
             touching = at.n_active[1]
             return other.G, np.append(of_map.Phi[:touching].ravel(), of_map.Phi[touching:, 0])
         if conditions is not None:

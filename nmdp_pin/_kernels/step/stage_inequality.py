@@ -12,7 +12,13 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import all_finite, copy_matrix, factor, solve_factored
+from nmdp_pin._kernels.algebra.linear import (
+    all_finite,
+    copy_matrix,
+    copy_vector,
+    factor,
+    solve_factored,
+)
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
 from nmdp_pin._kernels.contact.friction_cone import depth_of_force
@@ -254,13 +260,8 @@ def newton_step(
         if b >= k and vi.motion[b, 0] == 0.0:
             for s in range(vi.felt[b]):
                 f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
-    if blocks > 0 and not solve_affine_vi(vi, f0[:n], f, dq):
-        outcome = QP_FAILED
-        for term in _PROXIMAL:
-            vi.proximal[0] = term
-            if solve_affine_vi(vi, f0[:n], f, dq):
-                outcome = HELD
-                break
+    if blocks > 0:
+        outcome = _solve(vi, f0[:n], f, dq)
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR
     for b in range(k):
@@ -276,6 +277,26 @@ def newton_step(
         for e in range(first[b + 1] - first[b]):
             w1[row, e] = f[first[b] + e] / total
     return outcome
+
+
+@jit
+def _solve(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
+    """Solve an inequality, with terms that hold forces back where it is not solved without.
+
+    Each begins where the first one did: what a search leaves that failed is far from any solution.
+    """
+    given, moved = vector(f.size), vector(dq.size)
+    copy_vector(f, given)
+    copy_vector(dq, moved)
+    if solve_affine_vi(vi, f0, f, dq):
+        return CONVERGED
+    for term in _PROXIMAL:
+        vi.proximal[0] = term
+        copy_vector(given, f)
+        copy_vector(moved, dq)
+        if solve_affine_vi(vi, f0, f, dq):
+            return HELD
+    return QP_FAILED
 
 
 @jit
