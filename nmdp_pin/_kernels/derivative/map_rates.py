@@ -102,9 +102,9 @@ def map_rates(
 
 @jit
 def _weight_on(system: System, along: Array) -> float:
-    """The least force that gives a dof the acceleration of gravity: what a contact may have to bear.
+    """The least force that gives a dof the acceleration of gravity.
 
-    Where no contact bears a force, it is the unit of what is smoothed.
+    It is the unit of what is smoothed where no contact bears a force.
 
     Args:
         system: what all steps share.
