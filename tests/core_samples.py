@@ -17,8 +17,8 @@ from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step.stage import evaluate
-from nmdp_pin._kernels.step.step import open_step, state_stage
 from nmdp_pin._kernels.step.step_end import add_wrenches
+from nmdp_pin._kernels.step.step_start import open_step, state_stage
 from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin._robot import ContactPoints, Robot, load_robot
 from nmdp_pin._state.state import State

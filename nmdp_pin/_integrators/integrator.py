@@ -37,7 +37,8 @@ class StepResult:
         work: evaluations, and iterations that cost more than these, in evaluations, likewise.
         step_sizes: lengths of the (sub-)steps made [s]; more than one when the step was halved.
         residual: norm of the dynamics residual G at the end, or where it failed; infinite where it
-            has no value [N, N m].
+            has no value [N, N m]. Of `dissipation` the estimate of what the last iteration left,
+            where that was accepted without another evaluation.
         objective: value of the objective at the end (K of the method); of `dissipation` the gap,
             the work that other forces could still save [J].
         kinetic_energy: kinetic energy [J].

@@ -171,8 +171,9 @@ class DifferentiableForm:
         other.q[:], other.w[:] = at.q, at.w
         evaluate(form.record, stage, other, False)
         if form.forces:
-            system = form.record._replace(scales=self.form.record.scales)  # units do not change
-            of_map = map_rates(system, stage, other, self._linear, rates, 0.0, smoothing)
+            scales = self.form.record.scales  # units that no parameter changes
+            linear, record = self._linear, form.record
+            of_map = map_rates(record, stage, other, linear, rates, scales, 0.0, smoothing)
             touching = at.n_active[1]
             return other.G, np.append(of_map.Phi[:touching].ravel(), of_map.Phi[touching:, 0])
         if conditions is not None:

@@ -10,7 +10,7 @@ from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.step.islands import add_work, find_islands, island_of_row, write_energies
 from nmdp_pin._kernels.step.stage import kinematics
-from nmdp_pin._kernels.step.step import open_step
+from nmdp_pin._kernels.step.step_start import open_step
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._state.state import State

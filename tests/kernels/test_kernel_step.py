@@ -303,8 +303,8 @@ def test_stages_of_second_order(method):
     stage, first = steps.stage, steps.form.new_point()
     first.v[:] = steps.rng.standard_normal(8)
     first.q[:] = pin.integrate(steps.model, steps.q, C * H * first.v)
-    kernel.kinematics(steps.record, first.q, first)
-    kernel.body_twists(steps.record.tree, first.S, first.v, first.twists)
+    stage_kernels.kinematics(steps.record, first.q, first)
+    body_twists(steps.record.tree, first.S, first.v, first.twists)
     rates = [steps.rates(q, v) for q, v in ((steps.q, steps.v), (first.q, first.v))]
     share = (1.0 - C) / C
     for i, (q, v, target) in enumerate(

@@ -12,7 +12,7 @@ from physics_scenes import IMPACT, check_overlaps
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
 from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.geometry.polytopes import RESTING
-from nmdp_pin._kernels.step.step import open_step
+from nmdp_pin._kernels.step.step_start import open_step
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere

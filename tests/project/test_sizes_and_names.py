@@ -22,7 +22,6 @@ LONG_FILES = {
 LONG_FUNCTIONS = {
     "_dynamics/penalty_scene.py: new_step",
     "_kernels/derivative/step_derivatives.py: _add_turning_vertices",
-    "_kernels/derivative/step_derivatives.py: resolve_stage",
     "_kernels/derivative/step_response.py: respond_to_start",
     "_dynamics/compiled_system.py: __init__",
     "_kernels/derivative/implicit_function.py: _positive_solutions",
@@ -37,7 +36,7 @@ LONG_FUNCTIONS = {
 SHARED_NAMES = {
     *("CONVERGED", "ITERATION_LIMIT", "STALLED", "SINGULAR", "NOT_FINITE", "QP_FAILED"),  # outcomes
     *("ITERATIONS", "REJECTED", "EVALUATIONS", "OUTCOME"),  # places in an account
-    *("ENERGY_GAINED", "EXACT", "open_step", "power"),
+    *("ENERGY_GAINED", "EXACT", "open_step"),
 }
 
 

@@ -62,6 +62,7 @@ def map_rates(
     at: StageIterate,
     linear: StageJacobians,
     rates: StageRates,
+    scales: Array,
     known: float,
     smoothing: float,
 ) -> MapRates:
@@ -73,6 +74,7 @@ def map_rates(
         at: its end.
         linear: with the stiffnesses of the rows.
         rates: derivatives of the equations, of which the forces of the rows are read.
+        scales: forces that give the dofs the acceleration of gravity, shape (nv,).
         known: smallest motion that the end resolves [m, rad].
         smoothing: share of the forces up to which they are known; 0 is exact.
     """
@@ -92,7 +94,7 @@ def map_rates(
         sets.rho[0] = linear.rho[row] if linear.rho[row] > 0.0 else 1.0
         if row < n:
             sets.first[1] = 3
-            load = max(largest, _weight_on(system, rates.forces[rates.first[x] + 2]))
+            load = max(largest, _weight_on(scales, rates.forces[rates.first[x] + 2]))
             _contact_rates(system, at, row, x, known, smoothing * load, sets, result)
         else:
             sets.first[1] = 1
@@ -101,19 +103,19 @@ def map_rates(
 
 
 @jit
-def _weight_on(system: System, along: Array) -> float:
-    """The least force that gives a dof the acceleration of gravity: what a contact may have to bear.
+def _weight_on(scales: Array, along: Array) -> float:
+    """The least force that gives a dof the acceleration of gravity.
 
-    Where no contact bears a force, it is the unit of what is smoothed.
+    It is the unit of what is smoothed where no contact bears a force.
 
     Args:
-        system: what all steps share.
+        scales: that force of each dof, shape (nv,).
         along: generalised force of a unit normal force, shape (nv,).
     """
     least = math.inf
     for l in range(along.size):
         if along[l] != 0.0:
-            least = min(least, system.scales[l] / abs(along[l]))
+            least = min(least, scales[l] / abs(along[l]))
     return least if least < math.inf else 0.0
 
 

@@ -38,15 +38,9 @@ from nmdp_pin._kernels.step.stage import (
     linearise,
     saturate_at,
 )
-from nmdp_pin._kernels.step.step import (
-    attainable,
-    list_weights,
-    open_step,
-    place_of,
-    rounding_of,
-    state_stage,
-)
+from nmdp_pin._kernels.step.step import attainable, place_of, rounding_of
 from nmdp_pin._kernels.step.step_records import OUTCOME, Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
 from nmdp_pin._kernels.step.vi_newton import CONVERGED, Tolerances, blocks_of, solve_stage
 from nmdp_pin._kernels.tree.joints import gains, interval
 

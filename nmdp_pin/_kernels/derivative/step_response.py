@@ -163,7 +163,7 @@ def respond_to_start(
             G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
         if system.forces:
             copy_vector(memory.linear.rho, linear.rho)
-            of_map = map_rates(system, stage, at, linear, rates, known, smoothing)
+            of_map = map_rates(system, stage, at, linear, rates, system.scales, known, smoothing)
             motions, rates = rates, new_rates(nv, nz, k, nw, True)
             along_map(stage, at, motions, of_map, rates)
         if handle:
