@@ -17,7 +17,6 @@ LONG_FILES = {
     "_kernels/derivative/implicit_function.py",
     "_kernels/step/position_step.py",
     "_kernels/step/stage.py",
-    "_kernels/step/step.py",
 }
 LONG_FUNCTIONS = {
     "_dynamics/penalty_scene.py: new_step",
@@ -25,7 +24,6 @@ LONG_FUNCTIONS = {
     "_kernels/derivative/step_response.py: respond_to_start",
     "_dynamics/compiled_system.py: __init__",
     "_kernels/derivative/implicit_function.py: _positive_solutions",
-    "_kernels/step/stage_inequality.py: newton_step",
     "_kernels/step/stage_inequality.py: state_vi",
     "_kernels/step/vi_newton.py: solve_stage",
     "_papers/projected_gradient.py: pgm",

@@ -38,10 +38,10 @@ from nmdp_pin._kernels.step.stage import (
     linearise,
     saturate_at,
 )
-from nmdp_pin._kernels.step.step import attainable, place_of, rounding_of
 from nmdp_pin._kernels.step.step_records import OUTCOME, Memory, Options, Scheme, Start
 from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
-from nmdp_pin._kernels.step.vi_newton import CONVERGED, Tolerances, blocks_of, solve_stage
+from nmdp_pin._kernels.step.tolerances import Tolerances, attainable, place_of, rounding_of
+from nmdp_pin._kernels.step.vi_newton import CONVERGED, blocks_of, solve_stage
 from nmdp_pin._kernels.tree.joints import gains, interval
 
 _TIGHT = 1e-13  # tolerance of a solution to rounding

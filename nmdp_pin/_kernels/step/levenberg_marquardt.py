@@ -49,7 +49,8 @@ from nmdp_pin._kernels.step.position_step import (
     free_motors,
     linearise_step,
 )
-from nmdp_pin._kernels.step.step import ROUNDING, allowed_gain
+from nmdp_pin._kernels.step.step import allowed_gain
+from nmdp_pin._kernels.step.tolerances import ROUNDING
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._kernels.tree.tree import energies as energies_of
 

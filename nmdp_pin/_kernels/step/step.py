@@ -8,13 +8,9 @@ the earlier stages.
 
 from __future__ import annotations
 
-import math
-
 from nmdp_pin._kernels.algebra.linear import clear_vector, copy_vector
-from nmdp_pin._kernels.algebra.manifold import integrate
 from nmdp_pin._kernels.compiler.callbacks import call_minimise
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
-from nmdp_pin._kernels.compiler.record import vector
 from nmdp_pin._kernels.geometry.planes import (
     missed_contacts,
     missed_overlaps,
@@ -28,7 +24,6 @@ from nmdp_pin._kernels.step.impacts import (
 from nmdp_pin._kernels.step.islands import add_work, write_energies
 from nmdp_pin._kernels.step.stage import (
     RESIDUAL,
-    Stage,
     StageIterate,
     System,
     saturate_at,
@@ -51,27 +46,21 @@ from nmdp_pin._kernels.step.step_records import (
     Start,
     Step,
 )
-from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
+from nmdp_pin._kernels.step.step_start import GUESSES, guess, list_weights, open_step, state_stage
+from nmdp_pin._kernels.step.tolerances import tolerances_of
 from nmdp_pin._kernels.step.vi_newton import (
     BUDGET_SPENT,
     CONVERGED,
     NOT_FINITE,
     STALLED,
-    Tolerances,
     solve_stage,
 )
 from nmdp_pin._kernels.tree.tree import energies
 
 _LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
-# Initial guesses: share of the predicted motion, and whether with the forces of the step before.
-_GUESSES = ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.5, 1.0), (0.0, 0.0))
-_FEW_GUESSES = 3  # in second order; steps that they do not solve are better made in first order
+_FEWGUESSES = 3  # in second order; steps that they do not solve are better made in first order
 _MOST_MISSED = 4  # lists of contacts that a step tries
 _REPETITION = 4  # first of the points that a repetition in first order uses
-# Relative rounding of M q / h^2 in G: 8 errors that add up, of which 1 to 3 were measured.
-ROUNDING = 8.0 * 2.220446049250313e-16
-PLACE = 1e-13  # [m] to which a contact's place is known, of a configuration of a metre
-_DEPTH = 1e-9  # [m] by which a depth may differ from that of its force
 
 
 @jit
@@ -79,80 +68,6 @@ def energies_of(system: System, at: StageIterate) -> tuple[float, float]:
     """Kinetic and potential energy at a point [J]."""
     tree = system.tree
     return energies(tree, at.P, at.twists, at.v)
-
-
-@jit
-def rounding_of(stage: Stage) -> float:
-    """Rounding errors of M q / h^2 in G, as a share of the inertia [rad/s^2, m/s^2]."""
-    return ROUNDING * _size_of(stage.q_ref) * stage.rate * stage.rate
-
-
-@jit
-def attainable(system: System, stage: Stage, relative: float) -> float:
-    """Bound on the norm of G [N, N m]: `relative` times the weight, but not below rounding.
-
-    The rounding errors are those of M q / h^2 in G.
-    """
-    size = _size_of(stage.q_ref) * stage.rate * stage.rate
-    return max(relative * system.tree.weight, ROUNDING * system.tree.inertia * size)
-
-
-@jit
-def place_of(stage: Stage) -> float:
-    """Rounding errors of the places of contacts [m]."""
-    return PLACE * _size_of(stage.q_ref)
-
-
-@jit
-def _size_of(q: Array) -> float:
-    """Norm of a configuration, and 1 more."""
-    square = 0.0
-    for i in range(q.size):
-        square += q[i] * q[i]
-    return 1.0 + math.sqrt(square)
-
-
-@jit
-def share_of_tolerance(options: Options, stage: Stage) -> float:
-    """Share of the tolerances in short stages, whose own error falls with their length."""
-    share = 1.0 / max(options.long * stage.rate, 1.0)
-    return share if stage.displaced else share * share
-
-
-@jit
-def _predicts(options: Options) -> bool:
-    """Whether the first guess of a stage is its prediction; else it is the reference."""
-    return options.restarts and options.warm_start and options.minimiser == 0
-
-
-@jit
-def guess(system: System, options: Options, number: int, memory: Memory, at: StageIterate) -> bool:
-    """Write initial guess `number` of a stage into a point; False: there are no more.
-
-    Most stages take two or three iterations from the first guess. For the others a new guess is
-    better than more iterations (docs/choices.md, 3).
-    """
-    stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
-    h, m = 1.0 / stage.rate, at.w.shape[1]
-    if number >= len(_GUESSES):
-        return False
-    share, weights = _GUESSES[number]
-    if not _predicts(options):
-        if number > (1 if options.restarts and options.warm_start else 0):
-            return False
-        share, weights = 0.0, 1.0 - number
-    step = vector(at.v.size)
-    for l in range(at.v.size):
-        step[l] = share * h * stage.v_ref[l]
-        if number == 0:
-            step[l] += share * h * h * memory.predicted_acceleration[l]
-    integrate(system.tree.space, stage.q_ref, 1.0, step, at.q)
-    for i in range(n + r):
-        for e in range(m):
-            at.w[i, e] = weights * memory.w[i, e]
-        if weights == 0.0 and i >= n and not system.forces:
-            at.w[i, 0] = 0.5
-    return True
 
 
 @inlined
@@ -180,7 +95,6 @@ def solve_from_guesses(
         Outcome, and the index of the point where the stage ends.
     """
     stage = memory.stage
-    share = share_of_tolerance(options, stage)
     outcome, here, there = STALLED, first, first + 1
     for number in range(guesses):
         at = memory.points[here]
@@ -193,16 +107,7 @@ def solve_from_guesses(
             call_minimise(options.minimiser, here, stage.rate, order, left, counts)
             outcome = counts[OUTCOME]
         else:
-            slip, place = share * options.slip / stage.rate, place_of(stage)
-            tolerances = Tolerances(
-                share * options.tolerance,
-                rounding_of(stage),
-                slip,
-                place,
-                max(min(_DEPTH, slip), place),
-                options.max_iterations,
-                False,
-            )
+            tolerances = tolerances_of(options, stage)
             outcome, swapped = solve_stage(
                 system,
                 stage,
@@ -299,7 +204,7 @@ def make_stages(
     list_weights(system, start, options, memory)
     copy_vector(start.a, memory.predicted_acceleration)
     first, last, outcome = base, base, CONVERGED
-    guesses = _FEW_GUESSES if scheme.order > 1 else len(_GUESSES)
+    guesses = _FEWGUESSES if scheme.order > 1 else len(GUESSES)
     for i in range(stages):
         state_stage(system, scheme, start, i, memory, memory.points[first])
         if i > 0:

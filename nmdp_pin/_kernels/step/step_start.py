@@ -26,6 +26,9 @@ from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 from nmdp_pin._kernels.tree.joints import write_torque
 from nmdp_pin._kernels.tree.tree import body_twists
 
+# Initial guesses: share of the predicted motion, and whether with the forces of the step before.
+GUESSES = ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.5, 1.0), (0.0, 0.0))
+
 
 @jit
 def open_step(system: System, start: Start, memory: Memory) -> None:
@@ -149,3 +152,39 @@ def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
             share = stage.rate * stage.rate if stage.displaced else stage.rate
             stage.target[b, 3, c] += tree.gravity[c] / share
     stage.form = POSITIONS if stage.displaced else VELOCITIES
+
+
+@jit
+def _predicts(options: Options) -> bool:
+    """Whether the first guess of a stage is its prediction; else it is the reference."""
+    return options.restarts and options.warm_start and options.minimiser == 0
+
+
+@jit
+def guess(system: System, options: Options, number: int, memory: Memory, at: StageIterate) -> bool:
+    """Write initial guess `number` of a stage into a point; False: there are no more.
+
+    Most stages take two or three iterations from the first guess. For the others a new guess is
+    better than more iterations (docs/choices.md, 3).
+    """
+    stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
+    h, m = 1.0 / stage.rate, at.w.shape[1]
+    if number >= len(GUESSES):
+        return False
+    share, weights = GUESSES[number]
+    if not _predicts(options):
+        if number > (1 if options.restarts and options.warm_start else 0):
+            return False
+        share, weights = 0.0, 1.0 - number
+    step = vector(at.v.size)
+    for l in range(at.v.size):
+        step[l] = share * h * stage.v_ref[l]
+        if number == 0:
+            step[l] += share * h * h * memory.predicted_acceleration[l]
+    integrate(system.tree.space, stage.q_ref, 1.0, step, at.q)
+    for i in range(n + r):
+        for e in range(m):
+            at.w[i, e] = weights * memory.w[i, e]
+        if weights == 0.0 and i >= n and not system.forces:
+            at.w[i, 0] = 0.5
+    return True
