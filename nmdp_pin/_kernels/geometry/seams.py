@@ -237,7 +237,9 @@ def _is_covered(
                 return True
         else:
             inside = -shape_distance(candidates.kinds, candidates.shapes, row, foot)
-            if inside >= -SAME and not _rises(candidates, contacts, at, k, row, foot, inside):
+            if inside >= -SAME and not _rises(
+                candidates, contacts, at, k, row, foot, inside, row_of(at.normal, other)
+            ):
                 return True
     return False
 
@@ -251,6 +253,7 @@ def _rises(
     row: int,
     foot: Vector3,
     inside: float,
+    normal: Vector3,
 ) -> bool:
     """Whether the surface of contact k, inside a shape at its foot, goes on above that shape.
 
@@ -265,9 +268,12 @@ def _rises(
         row: row of the shape, which has a closed form.
         foot: point of contact k on its surface [m].
         inside: its depth in the shape [m].
+        normal: normal of the contact with the shape, the way out from its edges.
     """
     hessian, c = np.empty((3, 3)), contacts.index[k]
-    up, _ = describe(candidates.kinds, candidates.shapes, row, foot, -inside, hessian)
+    up = normal
+    if inside > SAME:
+        up, _ = describe(candidates.kinds, candidates.shapes, row, foot, -inside, hessian)
     rise, own = inside + _LEDGE, candidates.rows[c]
     above, phi = axpy(foot, rise, up), 0.0
     if candidates.kinds[own, 0] == MESH:

@@ -106,7 +106,7 @@ class Memory:
         acceleration: acceleration at the end of the step that was tried first, shape (nv,).
         islands: islands of the contacts.
         suspects: contacts and joints whose motion a step of first order has to confirm, (k + r,).
-        touched: contacts that touch at the end of the step, (k,).
+        touched: contacts that touch at the end of the step, (k + r,).
     """
 
     stage: Stage
