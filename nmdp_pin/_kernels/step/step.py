@@ -9,6 +9,7 @@ the earlier stages.
 from __future__ import annotations
 
 from nmdp_pin._kernels.algebra.linear import clear_vector, copy_vector
+from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.callbacks import call_minimise
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
 from nmdp_pin._kernels.geometry.planes import (
@@ -57,6 +58,7 @@ from nmdp_pin._kernels.step.vi_newton import (
 )
 from nmdp_pin._kernels.tree.tree import energies
 
+_TURNED = -0.5  # cosine of the least angle between two sides of what is thin
 _LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
 _FEWGUESSES = 3  # in second order; steps that they do not solve are better made in first order
 _MOST_MISSED = 4  # lists of contacts that a step tries
@@ -121,12 +123,40 @@ def solve_from_guesses(
             if swapped:
                 here, there = there, here
         if outcome == CONVERGED:
-            if _gains_little(system, options, memory.points[here], memory):
+            end = memory.points[here]
+            if _passes_through(system, memory, end):
+                outcome = STALLED
+            elif _gains_little(system, options, end, memory):
                 break
-            outcome = ENERGY_GAINED
+            else:
+                outcome = ENERGY_GAINED
         if counts[WORK] >= options.budget:
             break
     return outcome, here
+
+
+@jit
+def _passes_through(system: System, memory: Memory, at: StageIterate) -> bool:
+    """Whether a contact ends near the far side of what it touches at the start.
+
+    What is thin has roots behind it, to which a guess that has passed through it leads. The far
+    side is that of another contact of the point, which the nearer one covers.
+    """
+    before, after, contacts = memory.origin.places, at.places, memory.stage.contacts
+    points = system.candidates.points
+    for x in range(at.n_active[1]):
+        i = at.active[x]
+        if not (after.depth[i] > 0.0 and before.on_internal_edge[i]):
+            continue
+        for j in range(contacts.n[0]):
+            if (
+                after.on_internal_edge[j]
+                and not before.on_internal_edge[j]
+                and points[contacts.index[j]] == points[contacts.index[i]]
+                and dot(after.normal[i], before.normal[j]) < _TURNED
+            ):
+                return True
+    return False
 
 
 @jit
