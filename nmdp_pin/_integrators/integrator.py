@@ -57,6 +57,8 @@ class StepResult:
             the impulses from the friction cones [N s]; NaN for the others.
         dual: likewise, distance of the contacts' velocities from the dual cones [m/s].
         complementarity: likewise, work of the impulses on those velocities [J].
+        start: state at the start of the step; None where it is not known.
+        parts: results of the (sub-)steps made, where there are several.
     """
 
     state: State
@@ -82,6 +84,8 @@ class StepResult:
     primal: float = math.nan
     dual: float = math.nan
     complementarity: float = math.nan
+    start: State | None = None
+    parts: tuple["StepResult", ...] = ()
 
     @property
     def max_penetration(self) -> float:

@@ -239,6 +239,7 @@ class Nmdp(Integrator):
             **counts,
             local_error=end.error.copy(),
             order=order,
+            start=state,
         )
 
     @functools.cached_property
