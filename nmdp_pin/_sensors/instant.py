@@ -1,6 +1,7 @@
 """What sensors measure: a robot at the end of a step, and before the first one."""
 
 import functools
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -20,6 +21,7 @@ class Instant:
         robot: the robot.
         terrain: the static world; None: none.
         of: the step, or a state before the first step: no acceleration, no contact, no torque.
+        scratch: memory of sensors that is dear to make, such as a renderer, by their names.
 
     Attributes:
         robot: the robot.
@@ -27,10 +29,18 @@ class Instant:
         state: state at the end of the step.
         tau: torque of the command [N m or N], shape (nv,).
         wrenches: mean wrenches of the contacts, as `StepResult.wrenches`, shape (n_contacts, 6).
+        scratch: as above.
     """
 
-    def __init__(self, robot: Robot, terrain: Terrain | None, of: StepResult | State) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        terrain: Terrain | None,
+        of: StepResult | State,
+        scratch: dict[str, Any] | None = None,
+    ) -> None:
         self.robot, self.terrain = robot, terrain
+        self.scratch = {} if scratch is None else scratch
         self._result = of if isinstance(of, StepResult) else None
         if isinstance(of, StepResult):
             self.state, self.tau, self.wrenches = of.state, of.tau, of.wrenches

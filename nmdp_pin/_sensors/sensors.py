@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,7 @@ class Sensors:
         self, robot: Robot, sensors: Sequence[Sensor], *, terrain: Terrain | None = None
     ) -> None:
         self.robot, self.sensors, self.terrain = robot, tuple(sensors), terrain
+        self._scratch: dict[str, Any] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         for sensor in self.sensors:
             if not isinstance(sensor, Sensor):
@@ -84,6 +86,10 @@ class Sensors:
                 raise SensorError(f"two sensors are called '{sensor.key}': give them a name=")
             self.shapes[sensor.key] = sensor.shape(robot)
             _check_errors(sensor, self.shapes[sensor.key])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the sensors without their scratch memory."""
+        return _sensors, (self.robot, self.sensors, self.terrain)
 
     def read(
         self, of: StepResult | State, before: Readings | None = None, *, seed: int | None = None
@@ -111,7 +117,7 @@ class Sensors:
             if isinstance(of, StepResult) and not of.status.ok:
                 return before
         failed = isinstance(of, StepResult) and not of.status.ok
-        instant = Instant(self.robot, self.terrain, state if failed else of)
+        instant = Instant(self.robot, self.terrain, state if failed else of, self._scratch)
         seed = (seed or 0) if before is None else before.seed
         count = 0 if before is None else before.count + 1
         made = []
@@ -136,6 +142,10 @@ class Sensors:
                 f"the readings before are of t = {before.t:g} s, after that of the step, "
                 f"{state.t:g} s; where a run begins anew, leave them out"
             )
+
+
+def _sensors(robot: Robot, sensors: Sequence[Sensor], terrain: Terrain | None) -> Sensors:
+    return Sensors(robot, sensors, terrain=terrain)
 
 
 def _check_errors(sensor: Sensor, shape: tuple[int, ...]) -> None:
