@@ -123,6 +123,11 @@ class StepDifferentiator:
         if not 0.0 <= smoothing < math.inf:
             raise DerivativeError(f"smoothing must be a finite number >= 0, got {smoothing!r}")
         source = self.simulator.checked_source(command)
+        if source.at(state.t + h).wrenches:
+            raise DerivativeError(
+                "there are no derivatives with Command.wrenches, whose Jacobians move with the "
+                "state; give their generalised force as Command.force, which is held"
+            )
         if result is None:
             result = self.simulator.step(state, source, h)
         if not result.status.ok:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.wrench_space import WrenchSpace
-from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._control.controller import CommandSource, ExternalWrench
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.step_response import StepResponse
 from nmdp_pin._kernels.geometry.contacts import ContactPairs
@@ -59,6 +59,7 @@ class StepResult:
         complementarity: likewise, work of the impulses on those velocities [J].
         start: state at the start of the step; None where it is not known.
         parts: results of the (sub-)steps made, where there are several.
+        external: wrenches from outside of the command at the end of the step.
     """
 
     state: State
@@ -86,6 +87,7 @@ class StepResult:
     complementarity: float = math.nan
     start: State | None = None
     parts: tuple["StepResult", ...] = ()
+    external: tuple[ExternalWrench, ...] = ()
 
     @property
     def max_penetration(self) -> float:

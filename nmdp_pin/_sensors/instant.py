@@ -10,8 +10,10 @@ from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._integrators.stage_state import StageState, stage_states
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
+from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
+from nmdp_pin.errors import ControlError
 
 
 class Instant:
@@ -90,7 +92,7 @@ class Instant:
         return total
 
     def _loads(self, stage: StageState, data: pin.Data) -> pin.StdVec_Force:
-        """Wrenches of the contacts on each body, in the frames of the joints."""
+        """Wrenches of contacts and from outside on each body, in the frames of the joints."""
         points = self.robot.contact_points
         at_origin = np.zeros((self.robot.model.njoints, 6))
         acting = np.flatnonzero(stage.wrenches.any(axis=1))
@@ -100,6 +102,12 @@ class Instant:
             wrench[3:] += np.cross(centre, wrench[:3])
             at_origin[points.joints[point]] += wrench
             at_origin[points.touches[point]] -= wrench
+        for outside in self._result.external if self._result else ():
+            index = frame_named(self.robot.model, outside.frame, ControlError, "a wrench")
+            frame = self.robot.model.frames[index]
+            point = (data.oMi[frame.parentJoint] * frame.placement).act(np.array(outside.point))
+            at_origin[frame.parentJoint, :3] += outside.force
+            at_origin[frame.parentJoint, 3:] += outside.torque + np.cross(point, outside.force)
         loads = pin.StdVec_Force()
         for place, wrench in zip(data.oMi, at_origin, strict=True):
             loads.append(place.actInv(pin.Force(wrench)))
