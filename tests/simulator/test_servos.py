@@ -4,7 +4,17 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin import FrictionCone, Plane, Simulator, StablePD, State, Terrain, load_robot
+from nmdp_pin import (
+    FrictionCone,
+    Plane,
+    Scenario,
+    Simulator,
+    StablePD,
+    State,
+    Terrain,
+    load_robot,
+    run,
+)
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin.control import VelocityServo
 from nmdp_pin.errors import ControlError, RobotError
@@ -100,3 +110,24 @@ def test_what_a_state_says():
     assert robot.pose(state).translation == pytest.approx(state.q[:3])
     with pytest.raises(RobotError, match="'tail' is not a link or frame"):
         robot.pose(state, "tail")
+
+
+def test_a_wheel_of_a_scenario(tmp_path, robot):
+    """A URDF's wheel is driven from a scenario, by its velocity and by its angle."""
+    text = f"""
+    duration = 1.0
+    robot = {{ urdf = "{robot.source}", base = "fixed" }}
+    terrain.shapes = [{{ kind = "plane", height = -9.0 }}]
+    contact = {{ model = "friction-cone", static_depth = 0.001, power = 2 }}
+    integrator = {{ dt = 0.01 }}
+    """
+    servo = 'controller = {kind = "velocity", kd = 2.0, velocity = {wheel = 7.0}}'
+    motion = "motion = {joints = ['wheel'], times = [0.0, 0.8], positions = [[0.0], [7.0]]}"
+    motion = f'controller = {{kind = "stable-pd", kp = 400.0, kd = 8.0, {motion}}}'
+    for controller, check in ((servo, "v"), (motion, "q")):
+        (tmp_path / "wheel.toml").write_text(text + controller)
+        recording = run(Scenario.load(tmp_path / "wheel.toml"))
+        if check == "v":
+            assert recording.v[-1, 0] == pytest.approx(7.0, abs=1e-3)
+        else:
+            assert recording.q[-1] == pytest.approx([np.cos(7.0), np.sin(7.0)], abs=1e-3)
