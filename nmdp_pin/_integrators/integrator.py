@@ -9,7 +9,7 @@ import numpy as np
 
 from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.wrench_space import WrenchSpace
-from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._control.controller import CommandSource, ExternalWrench
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.step_response import StepResponse
 from nmdp_pin._kernels.geometry.contacts import ContactPairs
@@ -60,6 +60,9 @@ class StepResult:
             the impulses from the friction cones [N s]; NaN for the others.
         dual: likewise, distance of the contacts' velocities from the dual cones [m/s].
         complementarity: likewise, work of the impulses on those velocities [J].
+        start: state at the start of the step; None where it is not known.
+        parts: results of the (sub-)steps made, where there are several.
+        external: wrenches from outside of the command at the end of the step.
     """
 
     state: State
@@ -86,6 +89,9 @@ class StepResult:
     primal: float = math.nan
     dual: float = math.nan
     complementarity: float = math.nan
+    start: State | None = None
+    parts: tuple["StepResult", ...] = ()
+    external: tuple[ExternalWrench, ...] = ()
 
     @property
     def max_penetration(self) -> float:

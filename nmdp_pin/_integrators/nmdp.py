@@ -242,6 +242,7 @@ class Nmdp(Integrator):
             local_error=end.error.copy(),
             order=order,
             repeated=end.repeated.copy() if order == 1 and not end.repeated.all() else None,
+            start=state,
         )
 
     @functools.cached_property

@@ -139,6 +139,7 @@ class PositionBasedStep(Integrator):
             kinetic_energy=kinetic,
             potential_energy=potential,
             condition=condition if factorised else math.nan,
+            start=state,
             **counts,
         )
 
