@@ -60,7 +60,7 @@ from nmdp_pin._kernels.tree.tree import energies
 
 _TURNED = -0.5  # cosine of the least angle between two sides of what is thin
 _LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
-_FEWGUESSES = 3  # in second order; steps that they do not solve are better made in first order
+_FEW_GUESSES = 3  # in second order; steps that they do not solve are better made in first order
 _MOST_MISSED = 4  # lists of contacts that a step tries
 _REPETITION = 4  # first of the points that a repetition in first order uses
 
@@ -234,7 +234,7 @@ def make_stages(
     list_weights(system, start, options, memory)
     copy_vector(start.a, memory.predicted_acceleration)
     first, last, outcome = base, base, CONVERGED
-    guesses = _FEWGUESSES if scheme.order > 1 else len(GUESSES)
+    guesses = _FEW_GUESSES if scheme.order > 1 else len(GUESSES)
     for i in range(stages):
         state_stage(system, scheme, start, i, memory, memory.points[first])
         if i > 0:
