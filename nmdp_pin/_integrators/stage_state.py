@@ -31,7 +31,11 @@ class StageState:
 
 
 def stage_states(model: pin.Model, result: StepResult) -> tuple[StageState, ...]:
-    """The stages of all sub-steps of a step that was made; none where its start is not known."""
+    """The stages of all sub-steps of a step that was made; none where its start is not known.
+
+    A step of which some islands were repeated in first order counts as one stage, whose
+    accelerations and forces are means.
+    """
     parts = result.parts or (result,)
     total = sum(part.step_sizes[0] for part in parts)
     return tuple(
