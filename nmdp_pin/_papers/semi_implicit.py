@@ -20,7 +20,8 @@ from nmdp_pin._kernels.step.step import (
     open_step,
     state_stage,
 )
-from nmdp_pin._kernels.tree.joints import add_springs, saturate
+from nmdp_pin._kernels.tree.joints import saturate
+from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._state.state import State
 
@@ -147,13 +148,13 @@ class SemiImplicit:
 
         With the PD of the command implicit and linear, q1 = q0 + h v1:
         M_hat = M + h kd + h^2 kp and r = M v0 + h (tau + kd v_target - kp (q0 - q_target) - c - g);
-        the springs of mimic joints likewise.
+        springs likewise.
         """
         state, h, form = start.state, start.h, self.form
         constant, kp, kd = self.gains()
         error = form.difference(self._memory.stage.torque.q_target, state.q)
         pull, stiffness = np.zeros(len(kp)), np.zeros((len(kp), len(kp)))
-        add_springs(form.joints, state.q, pull, stiffness)
+        add_springs(form.joints.springs, state.q, pull, stiffness)
         M_hat = start.M + np.diag(h * kd + h**2 * kp) + h**2 * stiffness
         right = start.M @ state.v + h * (constant - kp * error - pull - start.bias)
         return M_hat, right

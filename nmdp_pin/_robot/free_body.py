@@ -155,6 +155,7 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         visual_model=None if a.missing_visuals or b.missing_visuals else visual,
         collision_model=None if a.missing_collisions or b.missing_collisions else collision,
         limits=a.limits.beside(b.limits, f"{b.name}/"),
+        springs=(*a.springs, *(replace(s, joint=f"{b.name}/{s.joint}") for s in b.springs)),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
         disabled=a.disabled | {(i + shift, j + shift) for i, j in b.disabled},
         notes=tuple(notes),

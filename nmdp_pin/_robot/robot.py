@@ -11,6 +11,7 @@ from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin._robot.spring import Spring
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RobotError
 
@@ -33,6 +34,7 @@ class Robot:
         collision_model: collision geometry, None if its meshes are absent.
         source: path of the URDF.
         limits: bounds of the joints; None: no bounds.
+        springs: springs of joints.
         kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
         kd: velocity gains of them, by joint [N m s/rad or N s/m].
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
@@ -59,6 +61,7 @@ class Robot:
     collision_model: pin.GeometryModel | None = None
     source: str = ""
     limits: JointLimits = None  # type: ignore[assignment]  # filled in below
+    springs: tuple[Spring, ...] = ()
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)

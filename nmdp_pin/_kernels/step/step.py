@@ -62,6 +62,7 @@ from nmdp_pin._kernels.step.vi_newton import (
     solve_stage,
 )
 from nmdp_pin._kernels.tree.joints import Commands, write_torque
+from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import Tree, body_twists, kinetic_energy, potential_energy
 
 _LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
@@ -246,9 +247,10 @@ class Step:
 
 @jit
 def energies_of(system: System, at: StageIterate) -> tuple[float, float]:
-    """Kinetic and potential energy at a point [J]."""
+    """Kinetic energy, and potential energy of gravity and springs, at a point [J]."""
     tree = system.tree
-    return kinetic_energy(tree, at.P, at.twists, at.v), potential_energy(tree, at.P)
+    stored = potential_energy(tree, at.P) + spring_energy(system.joints.springs, at.q)
+    return kinetic_energy(tree, at.P, at.twists, at.v), stored
 
 
 @jit
@@ -532,7 +534,15 @@ def _gains_little(
     done = given + power(at) / memory.stage.rate
     done += released(system, at, memory)
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
-    return gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0))
+    return gain <= allowed_gain(system.tree, options.share, _moving(system, done, at, memory))
+
+
+@jit
+def _moving(system: System, done: float, at: StageIterate, memory: Memory) -> float:
+    """Energy that moves: kinetic energy at the start, a work done, and what springs gave [J]."""
+    springs = system.joints.springs
+    given = spring_energy(springs, memory.origin.q) - spring_energy(springs, at.q)
+    return memory.energies[0] + max(done, 0.0) + max(given, 0.0)
 
 
 @jit
@@ -548,7 +558,8 @@ def allowed_gain(tree: Tree, share: float, moving: float) -> float:
     Args:
         tree: joints and bodies.
         share: share of the energy that moves.
-        moving: energy that moves: kinetic energy at the start plus the work of the torques [J].
+        moving: energy that moves: kinetic energy at the start, the work of the torques, and what
+            springs gave [J].
     """
     return share * moving + _LEAST_GAIN * tree.weight
 
@@ -722,7 +733,7 @@ def _judge(
     done = start.h * (scheme.a[1, 0] * power(before) + scheme.a[1, 1] * power(at))
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
     gain -= released(system, at, memory)
-    if not gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0)):
+    if not gain <= allowed_gain(system.tree, options.share, _moving(system, done, at, memory)):
         return ENERGY_GAINED, False
     return accept_second_order(
         system,
