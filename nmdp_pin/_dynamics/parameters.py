@@ -99,6 +99,14 @@ def other_systems(
         yield ahead, behind, 2.0 * step
     elif name == "friction":
         for i, shape in enumerate(_shapes(system)):
+            if shape.friction is None:
+                if i < len(system.terrain.shapes):
+                    raise DerivativeError(
+                        f"shape {i} of the terrain has no friction coefficient of its own, thus "
+                        "no derivative with respect to it; give it one"
+                    )
+                yield system, system, 1.0  # what has none of its own has no part in any contact's
+                continue
             if shape.friction == 0.0 and isinstance(system.law, WrenchSpace):
                 raise DerivativeError(
                     "where friction is 0 the vertices of a contact are one, and it has no "

@@ -41,6 +41,8 @@ class Robot:
             joints, by the index of the joint.
         disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
             or MJCF file says.
+        frictions: friction coefficients of pairs of joints, the lower index first and 0 for the
+            terrain, in the place of those of their shapes.
         notes: choices made while loading, one sentence each.
         warnings: what is odd in the description, or not simulated of it, and changes the motion,
             one sentence each.
@@ -66,6 +68,7 @@ class Robot:
     kd: Mapping[str, float] = field(default_factory=dict)
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
     disabled: frozenset[tuple[int, int]] = frozenset()
+    frictions: Mapping[tuple[int, int], float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     missing_visuals: Missing = ()

@@ -1,0 +1,141 @@
+"""One friction of a pair: order, size and role of the bodies change nothing."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nmdp_pin import Simulator, free_body, together, touching, with_frictions
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import Box, Plane, Terrain
+from nmdp_pin.derivatives import StepDifferentiator
+from nmdp_pin.errors import DerivativeError, RobotError, ScenarioError
+
+LAW = FrictionCone(stiffness=1e7, power=2)
+G, H, STEPS = 9.81, 0.005, 10  # [m/s^2], [s]
+HEAVY = 1e5  # [kg], which a sliding box does not move
+
+
+def block(name, edge, height, friction, mass=1.0):
+    """A box on z = `height`."""
+    shape = Box(size=(edge, edge, 0.1), friction=friction)
+    return free_body(name, shape, mass=mass, position=(0.0, 0.0, height + 0.05))
+
+
+def braking(scene, ground):
+    """Share of g by which the body "top" brakes from 1 m/s."""
+    sim = Simulator(scene, ground, LAW)
+    state = sim.state()
+    names = list(scene.model.names)
+    moved = [n for n in names if n in ("top/root_translation", "root_translation")]
+    name = moved[0] if scene.name == "top" or len(moved) == 1 else "top/root_translation"
+    dof = scene.model.joints[scene.model.getJointId(name)].idx_v
+    v = state.v.copy()
+    for k in range(STEPS + 5):  # it settles before
+        if k == 5:
+            v = state.v.copy()
+            v[dof] = 1.0
+            state = replace(state, v=v)
+        result = sim.step(state, None, H)
+        assert result.status.ok
+        state = result.state
+    return (1.0 - state.v[dof]) / (G * H * STEPS)
+
+
+@pytest.mark.parametrize(("top", "below"), [(0.1, 0.8), (0.8, 0.1)])
+@pytest.mark.parametrize("edges", [(0.2, 2.0), (0.2, 0.2), (0.3, 0.2)])
+def test_a_box_on_a_slab_brakes_with_the_larger_coefficient(top, below, edges):
+    """Also if the slab is listed first, is smaller, or is terrain."""
+    slab = Box(size=(edges[1], edges[1], 0.1), position=(0.0, 0.0, 0.05), friction=below)
+    found = [braking(block("top", edges[0], 0.1, top), Terrain([slab]))]
+    for order in itertools.permutations(("top", "slab")):
+        bodies = {
+            "top": block("top", edges[0], 0.1, top),
+            "slab": block("slab", edges[1], 0.0, below, mass=HEAVY),
+        }
+        scene = touching(together(bodies[order[0]], [bodies[order[1]]]))
+        found.append(braking(scene, Terrain([Plane(friction=10.0)])))
+    np.testing.assert_allclose(found, 0.8, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("body", "ground", "expected"),
+    [(None, 0.2, 0.2), (0.2, None, 0.2), (None, None, 0.7), (0.0, 0.2, 0.2), (0.0, None, 0.0)],
+)
+def test_what_has_no_coefficient_takes_that_of_the_other(body, ground, expected):
+    """And 0.7 where neither has one."""
+    found = braking(block("top", 0.2, 0.0, body), Terrain([Plane(friction=ground)]))
+    assert found == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("names", [("top", "terrain"), ("terrain", "top")])
+def test_a_pair_in_the_table_has_its_own_coefficient(names):
+    """In both orders of its names; `together` keeps it."""
+    robot = with_frictions(block("top", 0.2, 0.0, 0.8), {names: 0.3})
+    ground = Terrain([Plane(friction=0.5)])
+    assert braking(robot, ground) == pytest.approx(0.3, abs=0.02)
+    aside = free_body("aside", Box(size=(0.1, 0.1, 0.1)), mass=1.0, position=(3.0, 0.0, 0.05))
+    assert braking(together(robot, [aside]), ground) == pytest.approx(0.3, abs=0.02)
+    assert braking(together(aside, [robot]), ground) == pytest.approx(0.3, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("frictions", "says"),
+    [
+        ({("top", "nothing"): 0.1}, "'nothing' does not exist"),
+        ({("top", "top"): 0.1}, "move as one body"),
+        ({("top", "terrain"): 0.1, ("terrain", "top"): 0.2}, "given twice"),
+        ({("top", "terrain"): -0.1}, ">= 0"),
+    ],
+)
+def test_pairs_that_cannot_be(frictions, says):
+    """The pair is named."""
+    with pytest.raises(RobotError, match=says):
+        with_frictions(block("top", 0.2, 0.0, 0.8), frictions)
+
+
+@pytest.mark.parametrize("edge", [0.039, 0.041])
+@pytest.mark.parametrize("frictions", [(0.1, 0.7), (0.7, 0.1)])
+def test_a_part_between_pads_is_held_at_any_size(edge, frictions):
+    """By the larger coefficient, be it the part's or the pads'."""
+    part, pads = frictions
+    overrides = [
+        f"objects.0.friction={part}",
+        f"robot.link_friction={pads}",
+        f"objects.0.size=[{edge}, {edge}, {edge}]",
+        f"objects.0.position=[0.0, 0.0, {edge / 2}]",
+    ]
+    setup = Scenario.load("gripper-pick", overrides=overrides).build(visuals=False)
+    start = setup.state.q
+    *_, last = setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=3.0)
+    assert last.status.ok
+    at = setup.robot.model.joints[setup.robot.model.getJointId("cube/root_translation")].idx_q
+    assert last.state.q[at + 2] > start[at + 2] + 0.1
+
+
+def test_pairs_of_scenarios():
+    """They are those of `with_frictions`; a pair that is given twice is refused."""
+    pairs = 'friction.pairs=[["cube", "terrain", 0.3]]'
+    robot = Scenario.load("gripper-pick", overrides=[pairs]).build(visuals=False).robot
+    assert list(robot.frictions.values()) == [0.3]
+    twice = 'friction.pairs=[["cube", "terrain", 0.3], ["cube", "terrain", 0.4]]'
+    with pytest.raises(ScenarioError, match=r"friction\.pairs"):
+        Scenario.load("gripper-pick", overrides=[twice]).build(visuals=False)
+
+
+def test_derivatives_by_the_coefficient_that_counts():
+    """Of two that differ, one has the whole derivative; ground without any is refused."""
+    sim = Simulator(block("top", 0.2, 0.0, 0.3), Terrain([Plane(friction=0.1)]), LAW)
+    state = sim.state()
+    state = replace(state, v=np.eye(6)[0])
+    for _ in range(5):
+        state = sim.step(state, None, H).state
+    names = ("friction",)
+    found = StepDifferentiator(sim)(state, None, H, with_respect_to=names).parameters["friction"]
+    assert found[6, 0] == 0.0
+    assert found[6, 1] == pytest.approx(-G * H, rel=0.05)
+    bare = Simulator(block("top", 0.2, 0.0, 0.3), Terrain([Plane()]), LAW)
+    with pytest.raises(DerivativeError, match="no friction coefficient of its own"):
+        StepDifferentiator(bare)(state, None, H, with_respect_to=names)
