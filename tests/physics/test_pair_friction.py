@@ -8,6 +8,7 @@ import pytest
 
 from nmdp_pin import Simulator, free_body, together, touching, with_frictions
 from nmdp_pin._contact import FrictionCone
+from nmdp_pin._dynamics.geometry.candidates import candidates_of
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import Box, Plane, Terrain
 from nmdp_pin.derivatives import StepDifferentiator
@@ -93,23 +94,36 @@ def test_pairs_that_cannot_be(frictions, says):
         with_frictions(block("top", 0.2, 0.0, 0.8), frictions)
 
 
-@pytest.mark.parametrize("edge", [0.039, 0.041])
-@pytest.mark.parametrize("frictions", [(0.1, 0.7), (0.7, 0.1)])
-def test_a_part_between_pads_is_held_at_any_size(edge, frictions):
-    """By the larger coefficient, be it the part's or the pads'."""
-    part, pads = frictions
+def gripped(part, pads, edge):
+    """A gripper whose pads are 4 cm wide beside a cube."""
     overrides = [
         f"objects.0.friction={part}",
         f"robot.link_friction={pads}",
         f"objects.0.size=[{edge}, {edge}, {edge}]",
-        f"objects.0.position=[0.0, 0.0, {edge / 2}]",
     ]
-    setup = Scenario.load("gripper-pick", overrides=overrides).build(visuals=False)
-    start = setup.state.q
-    *_, last = setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=3.0)
+    return Scenario.load("gripper-pick", overrides=overrides).build(visuals=False)
+
+
+@pytest.mark.parametrize("edge", [0.039, 0.041])
+@pytest.mark.parametrize(("part", "pads"), [(0.1, 0.7), (0.7, 0.1)])
+def test_a_part_and_pads_have_one_coefficient_at_any_size(edge, part, pads):
+    """In all contacts that they may have."""
+    setup = gripped(part, pads, edge)
+    pairs, names = candidates_of(setup.robot, setup.terrain), list(setup.robot.model.names)
+    cube = pairs.bodies == names.index("cube/root_translation") + 1
+    held = cube.any(axis=1) & (pairs.bodies > 0).all(axis=1)
+    assert held.sum() > 10
+    np.testing.assert_array_equal(pairs.friction[held], 0.7)
+
+
+@pytest.mark.parametrize(("part", "pads"), [(0.1, 0.7), (0.7, 0.1)])
+def test_a_part_is_lifted_by_pads_that_grip_or_if_it_grips(part, pads):
+    """The larger coefficient holds it."""
+    setup = gripped(part, pads, 0.05)
+    *_, last = setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=2.0)
     assert last.status.ok
-    at = setup.robot.model.joints[setup.robot.model.getJointId("cube/root_translation")].idx_q
-    assert last.state.q[at + 2] > start[at + 2] + 0.1
+    joint = setup.robot.model.joints[setup.robot.model.getJointId("cube/root_translation")]
+    assert last.state.q[joint.idx_q + 2] > 0.15
 
 
 def test_pairs_of_scenarios():
@@ -123,7 +137,7 @@ def test_pairs_of_scenarios():
 
 
 def test_derivatives_by_the_coefficient_that_counts():
-    """Of two that differ, one has the whole derivative; ground without any is refused."""
+    """Of two that differ, one has the whole derivative; none is refused."""
     sim = Simulator(block("top", 0.2, 0.0, 0.3), Terrain([Plane(friction=0.1)]), LAW)
     state = sim.state()
     state = replace(state, v=np.eye(6)[0])
@@ -133,6 +147,6 @@ def test_derivatives_by_the_coefficient_that_counts():
     found = StepDifferentiator(sim)(state, None, H, with_respect_to=names).parameters["friction"]
     assert found[6, 0] == 0.0
     assert found[6, 1] == pytest.approx(-G * H, rel=0.05)
-    bare = Simulator(block("top", 0.2, 0.0, 0.3), Terrain([Plane()]), LAW)
-    with pytest.raises(DerivativeError, match="no friction coefficient of its own"):
+    bare = Simulator(block("top", 0.2, 0.0, None), Terrain([Plane()]), LAW)
+    with pytest.raises(DerivativeError, match="no shape has a friction coefficient"):
         StepDifferentiator(bare)(state, None, H, with_respect_to=names)
