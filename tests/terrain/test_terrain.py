@@ -251,7 +251,7 @@ def test_public_facts() -> None:
     scene = everything()
     terrain = Terrain(scene)
     assert terrain.shapes == tuple(scene)
-    np.testing.assert_array_equal(terrain.friction, [shape.friction for shape in scene])
+    np.testing.assert_array_equal(terrain.friction, [shape.coefficient for shape in scene])
     for shape in scene:
         assert isinstance(shape.collision_geometry(), coal.CollisionGeometry)
 

@@ -51,6 +51,7 @@ from nmdp_pin._kernels.step.position_step import (
 )
 from nmdp_pin._kernels.step.step import allowed_gain
 from nmdp_pin._kernels.step.tolerances import ROUNDING
+from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._kernels.tree.tree import energies as energies_of
 
@@ -255,18 +256,20 @@ def close_step(step: PositionStep) -> None:
     the energy that moves.
     """
     trial, ref, energies, tree = step.trial, step.ref, step.energies, step.scene.tree
+    springs = step.scene.joints.springs
     twists = np.empty((len(tree.parents) + 1, 6))
     body_twists(tree, trial.S, trial.v, twists)
     energies[0], energies[1] = energies_of(tree, trial.P, twists, trial.v)
+    energies[1] += spring_energy(springs, trial.q)
     energies[3] = pivot_ratio(step.F)
     work = 0.0
     for k in range(len(trial.v)):
         work += step.start.h * trial.tau[k] * trial.v[k]
     gain = energies[0] + energies[1] + trial.forces.energies[0] - work
     gain -= ref.energies[0] + ref.energies[1] + energies[2]
-    if not gain <= allowed_gain(
-        tree.weight, LARGEST_GAIN, ref.energies[0] + max(work, 0.0) + energies[2]
-    ):
+    moving = ref.energies[0] + max(work, 0.0) + energies[2]
+    moving += max(spring_energy(springs, step.start.q0) - spring_energy(springs, trial.q), 0.0)
+    if not gain <= allowed_gain(tree.weight, LARGEST_GAIN, moving):
         step.account[OUTCOME] = ENERGY_GAINED
 
 

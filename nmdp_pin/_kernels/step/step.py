@@ -56,6 +56,7 @@ from nmdp_pin._kernels.step.vi_newton import (
     STALLED,
     solve_stage,
 )
+from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import energies
 
 _TURNED = -0.5  # cosine of the least angle between two sides of what is thin
@@ -67,9 +68,10 @@ _REPETITION = 4  # first of the points that a repetition in first order uses
 
 @jit
 def energies_of(system: System, at: StageIterate) -> tuple[float, float]:
-    """Kinetic and potential energy at a point [J]."""
+    """Kinetic energy, and potential energy of gravity and springs, at a point [J]."""
     tree = system.tree
-    return energies(tree, at.P, at.twists, at.v)
+    kinetic, potential = energies(tree, at.P, at.twists, at.v)
+    return kinetic, potential + spring_energy(system.joints.springs, at.q)
 
 
 @inlined
@@ -181,13 +183,14 @@ def write_gains(system: System, options: Options, at: StageIterate, memory: Memo
     What contacts and stops have given back since the start is none.
     """
     islands, some = memory.islands, False
-    write_energies(system.tree, at, islands, islands.kinetic, islands.potential)
+    write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
     write_elastic_energies(system, memory.stage, at, islands, islands.elastic)
     for k in range(islands.count[0]):
         done = islands.work[k] + max(islands.elastic0[k] - islands.elastic[k], 0.0)
         gain = islands.kinetic[k] + islands.potential[k] - done
         islands.gain[k] = gain - islands.kinetic0[k] - islands.potential0[k]
         moving = islands.kinetic0[k] + max(done, 0.0)
+        moving += max(islands.springs0[k] - islands.springs[k], 0.0)
         allowed = allowed_gain(islands.weight[k], options.share, moving)
         islands.gains[k] = not islands.gain[k] <= allowed
         some |= islands.gains[k]
@@ -201,7 +204,8 @@ def allowed_gain(weight: float, share: float, moving: float) -> float:
     Args:
         weight: weight of what moves [N].
         share: share of the energy that moves.
-        moving: energy that moves: kinetic energy at the start plus the work of the torques [J].
+        moving: energy that moves: kinetic energy at the start, the work of the torques, and what
+            springs gave [J].
     """
     return share * moving + _LEAST_GAIN * weight
 

@@ -100,7 +100,7 @@ def write_end(
     for s in range(stages):
         point = memory.points[first if s + 1 < stages else last]
         add_wrenches(system, contacts, scheme.a[stages - 1, s], point, reported, end.wrenches)
-    write_energies(system.tree, at, islands, islands.kinetic, islands.potential)
+    write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
     for k in range(islands.count[0]):
         if islands.made[k]:
             end.numbers[KINETIC] += islands.kinetic[k]
