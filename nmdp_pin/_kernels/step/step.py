@@ -141,8 +141,7 @@ def solve_from_guesses(
 def _passes_through(system: System, memory: Memory, at: StageIterate) -> bool:
     """Whether a contact ends near the far side of what it touches at the start.
 
-    What is thin has roots behind it, to which a guess that has passed through it leads. The far
-    side is that of another contact of the point, which the nearer one covers.
+    What is thin has roots behind it. There another contact of the point covers the first one.
     """
     before, after, contacts = memory.origin.places, at.places, memory.stage.contacts
     points = system.candidates.points
