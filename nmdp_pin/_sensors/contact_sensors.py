@@ -16,7 +16,41 @@ _FLAT, _SMALL = 1e-6, 1e-6  # of the extent of contacts, and that of those at a 
 
 
 @dataclass(frozen=True)
-class ContactWrench(Sensor):
+class LinkSensor(Sensor):
+    """Base class of sensors of the contacts of a link.
+
+    Args:
+        link: link, or named frame, that has contact points.
+    """
+
+    link: str
+
+    size: ClassVar[int]
+    """Number of components."""
+
+    def shape(self, robot: Robot) -> tuple[int, ...]:
+        """See `Sensor.shape`."""
+        self.signs(robot)
+        return (self.size,)
+
+    def signs(self, robot: Robot) -> np.ndarray:
+        """1 of the contact points of a link, -1 of those of others that touch it, (n_contacts,)."""
+        points = robot.contact_points
+        index = self.frame_index(robot, self.link)
+        joint = int(robot.model.frames[index].parentJoint)
+        first = joint > 0 and body_name(robot, joint) == self.link
+        on_link = [of == self.link or (of == "" and first) for of in points.links]
+        own = np.array(on_link, dtype=bool) & (points.joints == joint)
+        touched = (points.touches == joint) & (joint > 0) & first
+        if not (own.any() or touched.any()):
+            known = sorted({of for of in points.links if of})
+            what = unknown(self.link, "a link with contact points", known)
+            raise SensorError(f"sensor '{self.key}': {what}")
+        return own.astype(float) - touched
+
+
+@dataclass(frozen=True)
+class ContactWrench(LinkSensor):
     """Sum of the contact forces on a link, and its torque [N, N m], shape (6,).
 
     The force comes first. Both are about the origin of the link's frame and along its axes; they
@@ -26,18 +60,12 @@ class ContactWrench(Sensor):
         link: link, or named frame, that has contact points.
     """
 
-    link: str
-
     kind: ClassVar[str] = "contact_wrench"
-
-    def shape(self, robot: Robot) -> tuple[int, ...]:
-        """See `Sensor.shape`."""
-        _signs(self, robot, self.link)
-        return (6,)
+    size: ClassVar[int] = 6
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
-        signs = _signs(self, at.robot, self.link)
+        signs = self.signs(at.robot)
         place = at.data.oMf[self.frame_index(at.robot, self.link)]
         forces, moments = signs @ at.wrenches[:, :3], at.wrenches[:, 3:]
         moments = moments + np.cross(at.contact_centres - place.translation, at.wrenches[:, :3])
@@ -45,7 +73,7 @@ class ContactWrench(Sensor):
 
 
 @dataclass(frozen=True)
-class CentreOfPressure(Sensor):
+class CentreOfPressure(LinkSensor):
     """Where the line of the total contact force on a link meets the plane of its contacts.
 
     In the frame of the link [m], shape (3,); 0 without force. Of contacts in a line or at a point
@@ -55,18 +83,12 @@ class CentreOfPressure(Sensor):
         link: link, or named frame, that has contact points.
     """
 
-    link: str
-
     kind: ClassVar[str] = "centre_of_pressure"
-
-    def shape(self, robot: Robot) -> tuple[int, ...]:
-        """See `Sensor.shape`."""
-        _signs(self, robot, self.link)
-        return (3,)
+    size: ClassVar[int] = 3
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
-        signs = _signs(self, at.robot, self.link)
+        signs = self.signs(at.robot)
         own = np.flatnonzero(signs * np.linalg.norm(at.wrenches[:, :3], axis=1))
         forces = signs[own, None] * at.wrenches[own, :3]
         total = forces.sum(axis=0)
@@ -88,7 +110,7 @@ class CentreOfPressure(Sensor):
 
 
 @dataclass(frozen=True)
-class Touch(Sensor):
+class Touch(LinkSensor):
     """1 where the contact forces on a link are more than a threshold together, else 0; shape (1,).
 
     Args:
@@ -96,36 +118,15 @@ class Touch(Sensor):
         threshold: norm of the total force [N].
     """
 
-    link: str
     threshold: NonNegative = 0.0
 
     kind: ClassVar[str] = "touch"
-
-    def shape(self, robot: Robot) -> tuple[int, ...]:
-        """See `Sensor.shape`."""
-        _signs(self, robot, self.link)
-        return (1,)
+    size: ClassVar[int] = 1
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
-        force = _signs(self, at.robot, self.link) @ at.wrenches[:, :3]
+        force = self.signs(at.robot) @ at.wrenches[:, :3]
         return np.array([float(np.linalg.norm(force) > self.threshold)])
-
-
-def _signs(sensor: Sensor, robot: Robot, link: str) -> np.ndarray:
-    """1 of the contact points of a link, -1 of those of others that touch it, (n_contacts,)."""
-    points = robot.contact_points
-    index = sensor.frame_index(robot, link)
-    joint = int(robot.model.frames[index].parentJoint)
-    first = joint > 0 and body_name(robot, joint) == link
-    on_link = [of == link or (of == "" and first) for of in points.links]
-    own = np.array(on_link, dtype=bool) & (points.joints == joint)
-    touched = (points.touches == joint) & (joint > 0) & first
-    if not (own.any() or touched.any()):
-        known = sorted({of for of in points.links if of})
-        what = unknown(link, "a link with contact points", known)
-        raise SensorError(f"sensor '{sensor.key}': {what}")
-    return own.astype(float) - touched
 
 
 def _places(at: Instant, points: np.ndarray) -> np.ndarray:

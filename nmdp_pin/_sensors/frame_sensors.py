@@ -12,8 +12,8 @@ from nmdp_pin._sensors.sensor import Sensor
 
 
 @dataclass(frozen=True)
-class FramePose(Sensor):
-    """Position [m] and unit quaternion (x, y, z, w) of a frame in the world, shape (7,).
+class FrameSensor(Sensor):
+    """Base class of sensors at a frame.
 
     Args:
         frame: link or frame; None: the base link.
@@ -21,12 +21,25 @@ class FramePose(Sensor):
 
     frame: str | None = None
 
-    kind: ClassVar[str] = "pose"
+    size: ClassVar[int]
+    """Number of components."""
 
     def shape(self, robot: Robot) -> tuple[int, ...]:
         """See `Sensor.shape`."""
         self.frame_index(robot, self.frame)
-        return (7,)
+        return (self.size,)
+
+
+@dataclass(frozen=True)
+class FramePose(FrameSensor):
+    """Position [m] and unit quaternion (x, y, z, w) of a frame in the world, shape (7,).
+
+    Args:
+        frame: link or frame; None: the base link.
+    """
+
+    kind: ClassVar[str] = "pose"
+    size: ClassVar[int] = 7
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
@@ -34,7 +47,7 @@ class FramePose(Sensor):
 
 
 @dataclass(frozen=True)
-class FrameVelocity(Sensor):
+class FrameVelocity(FrameSensor):
     """Velocity of a frame's origin and its angular velocity [m/s, rad/s], shape (6,).
 
     Both are along the axes of the world.
@@ -43,14 +56,8 @@ class FrameVelocity(Sensor):
         frame: link or frame; None: the base link.
     """
 
-    frame: str | None = None
-
     kind: ClassVar[str] = "velocity"
-
-    def shape(self, robot: Robot) -> tuple[int, ...]:
-        """See `Sensor.shape`."""
-        self.frame_index(robot, self.frame)
-        return (6,)
+    size: ClassVar[int] = 6
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""

@@ -6,27 +6,20 @@ from typing import ClassVar
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._robot import Robot
+from nmdp_pin._sensors.frame_sensors import FrameSensor
 from nmdp_pin._sensors.instant import Instant
-from nmdp_pin._sensors.sensor import Sensor
 
 
 @dataclass(frozen=True)
-class Gyroscope(Sensor):
+class Gyroscope(FrameSensor):
     """Angular velocity of a frame, along its axes [rad/s], shape (3,).
 
     Args:
         frame: link or frame; None: the base link.
     """
 
-    frame: str | None = None
-
     kind: ClassVar[str] = "gyroscope"
-
-    def shape(self, robot: Robot) -> tuple[int, ...]:
-        """See `Sensor.shape`."""
-        self.frame_index(robot, self.frame)
-        return (3,)
+    size: ClassVar[int] = 3
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
@@ -35,7 +28,7 @@ class Gyroscope(Sensor):
 
 
 @dataclass(frozen=True)
-class Accelerometer(Sensor):
+class Accelerometer(FrameSensor):
     """Acceleration of a frame's origin less gravity, along its axes [m/s^2], shape (3,).
 
     It is the mean over the step: 9.81 m/s^2 upwards at rest, 0 in free fall.
@@ -44,14 +37,8 @@ class Accelerometer(Sensor):
         frame: link or frame; None: the base link.
     """
 
-    frame: str | None = None
-
     kind: ClassVar[str] = "accelerometer"
-
-    def shape(self, robot: Robot) -> tuple[int, ...]:
-        """See `Sensor.shape`."""
-        self.frame_index(robot, self.frame)
-        return (3,)
+    size: ClassVar[int] = 3
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""

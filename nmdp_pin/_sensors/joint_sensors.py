@@ -1,6 +1,5 @@
 """Sensors of joints: encoders, torques of the motors, and what joints transmit."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +15,34 @@ from nmdp_pin.errors import SensorError
 
 
 @dataclass(frozen=True)
-class JointPositions(Sensor):
+class JointSensor(Sensor):
+    """Base class of sensors that measure a number of each of some joints.
+
+    Args:
+        joints: joints with one degree of freedom; None: the driven joints.
+    """
+
+    joints: tuple[str, ...] | None = None
+
+    def shape(self, robot: Robot) -> tuple[int, ...]:
+        """See `Sensor.shape`."""
+        return (len(self.joints_of(robot)),)
+
+    def joints_of(self, robot: Robot) -> list[pin.JointModel]:
+        """Joints with one degree of freedom by their names; None: those that are driven."""
+        simple = {name: joint for name, joint in named_joints(robot.model) if joint.nv == 1}
+        if self.joints is None:
+            driven = set(np.asarray(robot.driven).tolist())
+            return [joint for joint in simple.values() if joint.idx_v in driven]
+        for name in self.joints:
+            if name not in simple:
+                what = f"a joint of robot '{robot.name}' with one degree of freedom"
+                raise SensorError(f"sensor '{self.key}': {unknown(name, what, simple)}")
+        return [simple[name] for name in self.joints]
+
+
+@dataclass(frozen=True)
+class JointPositions(JointSensor):
     """Positions of joints, as encoders measure them [rad or m], shape (n,).
 
     That of a continuous joint is the angle in (-pi, pi].
@@ -25,13 +51,7 @@ class JointPositions(Sensor):
         joints: joints with one degree of freedom; None: the driven joints.
     """
 
-    joints: tuple[str, ...] | None = None
-
     kind: ClassVar[str] = "joint_positions"
-
-    def shape(self, robot: Robot) -> tuple[int, ...]:
-        """See `Sensor.shape`."""
-        return (len(_joints(self, robot, self.joints)),)
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
@@ -39,51 +59,39 @@ class JointPositions(Sensor):
         return np.array(
             [
                 q[joint.idx_q] if joint.nq == 1 else np.arctan2(q[joint.idx_q + 1], q[joint.idx_q])
-                for joint in _joints(self, at.robot, self.joints)
+                for joint in self.joints_of(at.robot)
             ]
         )
 
 
 @dataclass(frozen=True)
-class JointVelocities(Sensor):
+class JointVelocities(JointSensor):
     """Velocities of joints [rad/s or m/s], shape (n,).
 
     Args:
         joints: joints with one degree of freedom; None: the driven joints.
     """
 
-    joints: tuple[str, ...] | None = None
-
     kind: ClassVar[str] = "joint_velocities"
-
-    def shape(self, robot: Robot) -> tuple[int, ...]:
-        """See `Sensor.shape`."""
-        return (len(_joints(self, robot, self.joints)),)
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
-        return at.state.v[[joint.idx_v for joint in _joints(self, at.robot, self.joints)]]
+        return at.state.v[[joint.idx_v for joint in self.joints_of(at.robot)]]
 
 
 @dataclass(frozen=True)
-class MotorTorques(Sensor):
+class MotorTorques(JointSensor):
     """Torques of motors at the end of the step, within their limits [N m or N], shape (n,).
 
     Args:
         joints: joints with one degree of freedom; None: the driven joints.
     """
 
-    joints: tuple[str, ...] | None = None
-
     kind: ClassVar[str] = "motor_torques"
-
-    def shape(self, robot: Robot) -> tuple[int, ...]:
-        """See `Sensor.shape`."""
-        return (len(_joints(self, robot, self.joints)),)
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
-        return at.tau[[joint.idx_v for joint in _joints(self, at.robot, self.joints)]]
+        return at.tau[[joint.idx_v for joint in self.joints_of(at.robot)]]
 
 
 @dataclass(frozen=True)
@@ -113,16 +121,3 @@ class JointWrench(Sensor):
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
         return at.reactions[at.robot.model.getJointId(self.joint)].copy()
-
-
-def _joints(sensor: Sensor, robot: Robot, names: Sequence[str] | None) -> list[pin.JointModel]:
-    """Joints with one degree of freedom by their names; None: those that are driven."""
-    simple = {name: joint for name, joint in named_joints(robot.model) if joint.nv == 1}
-    if names is None:
-        driven = set(np.asarray(robot.driven).tolist())
-        return [joint for joint in simple.values() if joint.idx_v in driven]
-    for name in names:
-        if name not in simple:
-            what = f"a joint of robot '{robot.name}' with one degree of freedom"
-            raise SensorError(f"sensor '{sensor.key}': {unknown(name, what, simple)}")
-    return [simple[name] for name in names]

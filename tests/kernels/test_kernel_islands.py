@@ -18,7 +18,7 @@ from nmdp_pin._terrain import Box, Plane, Terrain
 
 ROUNDING = 1e-12
 MASSES = (1.0, 20.0, 300.0, 4000.0)  # [kg]
-G = 9.80665  # [m/s^2]
+G = 9.81  # [m/s^2]
 H = 0.01  # [s]
 
 

@@ -18,8 +18,6 @@ from nmdp_pin._kernels.step.stage import StageIterate, System
 from nmdp_pin._kernels.tree.springs import add_spring_energies
 from nmdp_pin._kernels.tree.tree import Tree, body_energies
 
-STANDARD_GRAVITY = 9.80665  # [m/s^2] of weights, also where there is no gravity
-
 
 @record
 class Islands:
@@ -41,11 +39,9 @@ class Islands:
         given: work of the torques in the earlier stages, shape (n,).
         work: work of the torques in the step, shape (n,).
         gain: energy gained beyond it and what was given back, shape (n,).
-        gains: whether it is too much, shape (n,).
         outcome: outcome of a step of second order, shape (n,).
         doubtful: whether a step of first order has to confirm one of its rows, shape (n,).
         kept: whether the step of second order is kept, shape (n,).
-        made: whether the end is being written, shape (n,).
     """
 
     count: Array
@@ -63,17 +59,15 @@ class Islands:
     given: Array
     work: Array
     gain: Array
-    gains: Array
     outcome: Array
     doubtful: Array
     kept: Array
-    made: Array
 
 
 def new_islands(n: int, nv: int) -> Islands:
     """Memory for the islands of n bodies with nv dofs."""
     sizes = {"count": 1, "of_bodies": n + 1, "of_dofs": nv}
-    flags = {"gains", "doubtful", "kept", "made"}
+    flags = {"doubtful", "kept"}
     kinds: dict[str, type] = {"count": np.int64, "of_bodies": np.int64, "of_dofs": np.int64}
     kinds |= {"outcome": np.int64} | dict.fromkeys(flags, np.bool_)
     names = [field.name for field in fields(Islands)]
@@ -84,7 +78,7 @@ def new_islands(n: int, nv: int) -> Islands:
 def find_islands(tree: Tree, contacts: Contacts, islands: Islands) -> None:
     """Number the islands, and weigh them."""
     n, of, count = len(tree.parents), islands.of_bodies, 0
-    numbers = np.empty(n, np.int64)
+    numbers, mass = np.empty(n, np.int64), 0.0
     of[0] = -1
     for b in range(n):  # by the root of its tree, and below by the least one
         of[b + 1] = of[tree.parents[b] + 1] if tree.parents[b] >= 0 else b
@@ -102,9 +96,12 @@ def find_islands(tree: Tree, contacts: Contacts, islands: Islands) -> None:
             count += 1
     for b in range(n):
         of[b + 1] = numbers[of[b + 1]]
-        islands.weight[of[b + 1]] += STANDARD_GRAVITY * tree.moments[b, 3, 3]
+        islands.weight[of[b + 1]] += tree.moments[b, 3, 3]
+        mass += tree.moments[b, 3, 3]
         for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
             islands.of_dofs[l] = of[b + 1]
+    for k in range(count):  # their shares of the weight of all
+        islands.weight[k] *= tree.weight / mass if mass > 0.0 else 0.0
     islands.count[0] = count
 
 

@@ -22,7 +22,7 @@ from nmdp_pin._kernels.step.impacts import (
     judge_impacts,
     write_elastic_energies,
 )
-from nmdp_pin._kernels.step.islands import add_work, write_energies
+from nmdp_pin._kernels.step.islands import Islands, add_work, write_energies
 from nmdp_pin._kernels.step.stage import (
     RESIDUAL,
     StageIterate,
@@ -172,28 +172,26 @@ def _gains_little(system: System, options: Options, at: StageIterate, memory: Me
     for k in range(islands.count[0]):
         islands.work[k] = islands.given[k]
     add_work(at, 1.0 / memory.stage.rate, islands, islands.work)
-    return not write_gains(system, options, at, memory)
+    write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
+    write_elastic_energies(system, memory.stage, at, islands, islands.elastic)
+    some = False
+    for k in range(islands.count[0]):
+        some |= _gains_too_much(islands, k, options.share)
+    return not some
 
 
 @jit
-def write_gains(system: System, options: Options, at: StageIterate, memory: Memory) -> bool:
-    """Write the energies that the islands have gained at a point; whether one gains too much.
+def _gains_too_much(islands: Islands, k: int, share: float) -> bool:
+    """Write the energy that an island gains by its energies and work; whether it is too much.
 
-    What contacts and stops have given back since the start is none.
+    What contacts and stops have given back since the start is no gain.
     """
-    islands, some = memory.islands, False
-    write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
-    write_elastic_energies(system, memory.stage, at, islands, islands.elastic)
-    for k in range(islands.count[0]):
-        done = islands.work[k] + max(islands.elastic0[k] - islands.elastic[k], 0.0)
-        gain = islands.kinetic[k] + islands.potential[k] - done
-        islands.gain[k] = gain - islands.kinetic0[k] - islands.potential0[k]
-        moving = islands.kinetic0[k] + max(done, 0.0)
-        moving += max(islands.springs0[k] - islands.springs[k], 0.0)
-        allowed = allowed_gain(islands.weight[k], options.share, moving)
-        islands.gains[k] = not islands.gain[k] <= allowed
-        some |= islands.gains[k]
-    return some
+    done = islands.work[k] + max(islands.elastic0[k] - islands.elastic[k], 0.0)
+    gain = islands.kinetic[k] + islands.potential[k] - done
+    islands.gain[k] = gain - islands.kinetic0[k] - islands.potential0[k]
+    moving = islands.kinetic0[k] + max(done, 0.0)
+    moving += max(islands.springs0[k] - islands.springs[k], 0.0)
+    return not islands.gain[k] <= allowed_gain(islands.weight[k], share, moving)
 
 
 @jit
@@ -312,9 +310,11 @@ def _try_step(step: Step) -> tuple[int, bool]:
     if outcome != CONVERGED:
         step.end.numbers[OF_RESIDUAL] = memory.points[at].sums[RESIDUAL]
         return outcome, False
-    missed = _finish(step, scheme, first, last, a, True)
-    missed |= _finish(step, step.first_order, at, at, memory.predicted_acceleration, False)
-    return outcome, missed
+    missed = _finish(step, step.first_order, at, at, memory.predicted_acceleration, False)
+    islands = memory.islands  # whose energies are those at the end of the repetition
+    ended = memory.points[last]
+    write_energies(system, ended, islands, islands.kinetic, islands.potential, islands.springs)
+    return outcome, _finish(step, scheme, first, last, a, True) or missed
 
 
 @jit
@@ -353,13 +353,12 @@ def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: b
     """
     system, memory, islands, some = step.system, step.memory, step.memory.islands, False
     for k in range(islands.count[0]):
-        islands.made[k] = islands.kept[k] == kept
-        some |= islands.made[k]
+        some |= islands.kept[k] == kept
     if not some:
         return False
     if not kept:
         step.end.counts[ORDER] = 1
-    write_end(system, scheme, step.start, memory, first, last, a, not kept, step.end)
+    write_end(system, scheme, step.start, memory, first, last, a, kept, step.end)
     candidates, contacts = system.candidates, memory.stage.contacts
     missed = missed_contacts(candidates, memory.points[last].P, contacts)
     if first != last:
@@ -383,10 +382,9 @@ def _accepts(
     clear_vector(islands.work)
     add_work(before, scheme.a[1, 0] * start.h, islands, islands.work)
     add_work(at, scheme.a[1, 1] * start.h, islands, islands.work)
-    write_gains(system, options, at, memory)
     for k in range(islands.count[0]):
-        islands.outcome[k] = ENERGY_GAINED if islands.gains[k] else CONVERGED
-        islands.doubtful[k] = False
+        gains = _gains_too_much(islands, k, options.share)
+        islands.outcome[k], islands.doubtful[k] = ENERGY_GAINED if gains else CONVERGED, False
     judge_impacts(
         system,
         memory.stage,

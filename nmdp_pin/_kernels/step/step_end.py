@@ -11,7 +11,7 @@ from nmdp_pin._kernels.compiler.record import vector, zero_matrix
 from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import report_depths, report_wrenches
 from nmdp_pin._kernels.geometry.polytopes import CROSSED_ROUND
-from nmdp_pin._kernels.step.islands import island_of_row, write_energies
+from nmdp_pin._kernels.step.islands import island_of_row
 from nmdp_pin._kernels.step.stage import (
     GAP,
     RESIDUAL,
@@ -38,7 +38,6 @@ def clear_end(end: End) -> None:
     """Prepare the end of a step for `write_end`."""
     clear_matrix(end.wrenches)
     clear_vector(end.depths)
-    end.counts[TOUCHING] = 0
     for i in range(end.numbers.size):
         end.numbers[i] = 0.0
 
@@ -52,10 +51,12 @@ def write_end(
     first: int,
     last: int,
     a: Array,
-    repeated: bool,
+    kept: bool,
     end: End,
 ) -> None:
-    """Write the end of a step for the islands that it is made for.
+    """Write the end of a step for the islands whose step of second order is kept, or the others.
+
+    Their energies at the end are those in the memory.
 
     Args:
         system: what all steps share.
@@ -65,24 +66,24 @@ def write_end(
         first: index of the point where the first stage ends.
         last: index of the point where the step ends.
         a: acceleration there, shape (nv,).
-        repeated: whether it is a repetition in first order.
+        kept: which islands these are; those that are not kept are repeated in first order.
         end: output, after `clear_end`.
     """
     at, contacts, stages = memory.points[last], memory.stage.contacts, scheme.a.shape[0]
     islands, space, n = memory.islands, system.tree.space, contacts.n[0]
     for f in range(space.kinds.size):
-        if islands.made[islands.of_dofs[space.first_v[f]]]:
+        if islands.kept[islands.of_dofs[space.first_v[f]]] == kept:
             for x in range(space.first_q[f], space.first_q[f + 1]):
                 end.q[x] = at.q[x]
     before = memory.points[first].v
     for l in range(at.v.size):
-        if islands.made[islands.of_dofs[l]]:
-            end.v[l], end.a[l], end.repeated[l] = at.v[l], a[l], repeated
+        if islands.kept[islands.of_dofs[l]] == kept:
+            end.v[l], end.a[l], end.repeated[l] = at.v[l], a[l], not kept
             end.tau[l] = at.tau[l] - memory.stage.torque.external[l]
             end.error[l] = _error_of(scheme, start.h, start.v[l], before[l], at.v[l])
     reported = np.zeros(n, np.bool_)
     for i in range(n):
-        reported[i] = islands.made[island_of_row(system, contacts, islands, i)]
+        reported[i] = islands.kept[island_of_row(system, contacts, islands, i)] == kept
         memory.touched[i] = memory.touched[i] and not reported[i]
     for x in range(at.n_active[1]):
         i = at.active[x]
@@ -94,15 +95,14 @@ def write_end(
                 copy_vector(at.w[i], end.w[i])
     carry_weights(system, memory, at)
     for j in range(end.joints.size):
-        if islands.made[islands.of_dofs[system.joints.dofs[j]]]:
+        if islands.kept[islands.of_dofs[system.joints.dofs[j]]] == kept:
             end.joints[j] = memory.w[n + j, 0]
     report_depths(system.candidates, contacts, at.places, reported, end.depths)
     for s in range(stages):
         point = memory.points[first if s + 1 < stages else last]
         add_wrenches(system, contacts, scheme.a[stages - 1, s], point, reported, end.wrenches)
-    write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
     for k in range(islands.count[0]):
-        if islands.made[k]:
+        if islands.kept[k] == kept:
             end.numbers[KINETIC] += islands.kinetic[k]
             end.numbers[POTENTIAL] += islands.potential[k]
     end.numbers[OF_RESIDUAL] = max(end.numbers[OF_RESIDUAL], at.sums[RESIDUAL])
