@@ -44,7 +44,6 @@ from nmdp_pin._kernels.step.step_records import (
     Memory,
     Options,
     Scheme,
-    Start,
     Step,
 )
 from nmdp_pin._kernels.step.step_start import GUESSES, guess, list_weights, open_step, state_stage
@@ -208,30 +207,19 @@ def allowed_gain(weight: float, share: float, moving: float) -> float:
 
 
 @jit
-def make_stages(
-    system: System,
-    options: Options,
-    scheme: Scheme,
-    start: Start,
-    memory: Memory,
-    base: int,
-    counts: Array,
-) -> tuple[int, int, int]:
+def make_stages(step: Step, scheme: Scheme, base: int) -> tuple[int, int, int]:
     """Solve the stages of a step one after another.
 
     Args:
-        system: what all steps share.
-        options: options of the solver.
-        scheme: time scheme.
-        start: start of the step.
-        memory: memory after `open_step`; the points from `base` on are used.
-        base: as above.
-        counts: counters, to which those of the stages are added.
+        step: the step after `open_step`, to whose counters those of the stages are added.
+        scheme: its time scheme, or that of the repetition.
+        base: first of the memory's points that are used.
 
     Returns:
         Outcome, and the indices of the points where the first and the last stage end.
     """
-    stages = scheme.a.shape[0]
+    system, options, start, memory = step.system, step.options, step.start, step.memory
+    counts, stages = step.end.counts, scheme.a.shape[0]
     list_weights(system, start, options, memory)
     copy_vector(start.a, memory.predicted_acceleration)
     first, last, outcome = base, base, CONVERGED
@@ -287,33 +275,28 @@ def make_step(step: Step) -> None:
 @inlined
 def _try_step(step: Step) -> tuple[int, bool]:
     """Make a step with the contacts of the memory; its outcome, and whether some were missed."""
-    system, options, scheme, start = step.system, step.options, step.scheme, step.start
-    memory, counts, a = step.memory, step.end.counts, step.memory.acceleration
-    outcome, first, last = make_stages(system, options, scheme, start, memory, 0, counts)
+    system, scheme, memory, a = step.system, step.scheme, step.memory, step.memory.acceleration
+    outcome, first, last = make_stages(step, scheme, 0)
     copy_vector(memory.predicted_acceleration, a)
     clear_end(step.end)
     step.end.numbers[OF_RESIDUAL] = memory.points[last].sums[RESIDUAL]
-    counts[ORDER] = scheme.order
+    step.end.counts[ORDER] = scheme.order
     for k in range(memory.islands.count[0]):
         memory.islands.kept[k] = True
-    if scheme.order == 1 or (
-        outcome == CONVERGED and _accepts(system, options, scheme, start, memory, first, last)
-    ):
+    if scheme.order == 1 or (outcome == CONVERGED and _accepts(step, first, last)):
         return outcome, outcome == CONVERGED and _finish(step, scheme, first, last, a, True)
     if outcome != CONVERGED:
         for k in range(memory.islands.count[0]):
             memory.islands.outcome[k], memory.islands.doubtful[k] = outcome, False
-    outcome, _, at = make_stages(
-        system, options, step.first_order, start, memory, _REPETITION, counts
-    )
+    outcome, _, at = make_stages(step, step.first_order, _REPETITION)
     outcome = _choose(system, memory, memory.points[at], outcome)
     if outcome != CONVERGED:
         step.end.numbers[OF_RESIDUAL] = memory.points[at].sums[RESIDUAL]
         return outcome, False
     missed = _finish(step, step.first_order, at, at, memory.predicted_acceleration, False)
     islands = memory.islands  # whose energies are those at the end of the repetition
-    ended = memory.points[last]
-    write_energies(system, ended, islands, islands.kinetic, islands.potential, islands.springs)
+    end = memory.points[last]
+    write_energies(system, end, islands, islands.kinetic, islands.potential, islands.springs)
     return outcome, _finish(step, scheme, first, last, a, True) or missed
 
 
@@ -368,25 +351,18 @@ def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: b
 
 
 @jit
-def _accepts(
-    system: System,
-    options: Options,
-    scheme: Scheme,
-    start: Start,
-    memory: Memory,
-    first: int,
-    last: int,
-) -> bool:
+def _accepts(step: Step, first: int, last: int) -> bool:
     """Judge a step of second order, island by island; whether all of it is accepted at once."""
+    scheme, start, memory = step.scheme, step.start, step.memory
     at, before, islands = memory.points[last], memory.points[first], memory.islands
     clear_vector(islands.work)
     add_work(before, scheme.a[1, 0] * start.h, islands, islands.work)
     add_work(at, scheme.a[1, 1] * start.h, islands, islands.work)
     for k in range(islands.count[0]):
-        gains = _gains_too_much(islands, k, options.share)
+        gains = _gains_too_much(islands, k, step.options.share)
         islands.outcome[k], islands.doubtful[k] = ENERGY_GAINED if gains else CONVERGED, False
     judge_impacts(
-        system,
+        step.system,
         memory.stage,
         memory.origin,
         before,
