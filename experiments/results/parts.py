@@ -81,10 +81,10 @@ def _training(robot: str, seed: int) -> Part:
 
 _RECOMMENDED = "--preset recommended"
 _KINETIC = "--objective kinetic --order 1 --span wide"
-_JUMP = "benchmarks/trajectories.py robosimian-jump"
+_JUMP = "benchmarks/trajectories.py robosimian-jump-paper"
 _CHAOS = "--motion robosimian-walk-fast --preset recommended --ms 1 20 50"
 _GO2 = "go2 --duration 0.3 --set integrator.dt=0.01"
-_QP = "robosimian-jump robosimian-walk --qp --duration 3"
+_QP = "robosimian-jump-paper robosimian-walk --qp --duration 3"
 _BATCH = "--size 16 256 --links 5 --csv docs/results/batch.csv"
 
 PARTS = (

@@ -150,7 +150,7 @@ def jump(method, dt, *, secants=True, recovery=RECOVERY):
         options["secants"] = "false"
     overrides = [f"integrator.{key}={value}" for key, value in options.items()]
     overrides.append(f"contact.recovery={recovery}")
-    return Scenario.load("robosimian-jump", overrides=overrides).build(visuals=False)
+    return Scenario.load("robosimian-jump-paper", overrides=overrides).build(visuals=False)
 
 
 @pytest.mark.parametrize("dt", [0.01, 0.05])

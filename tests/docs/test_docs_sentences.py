@@ -355,7 +355,7 @@ def accuracy() -> list[str]:
     }
     top = line("limits-top", "`ne-nmdp`, second order")
     assert top[2] == pytest.approx(top[0], abs=0.01)
-    deep = line("limits-motion", "robosimian-jump, 4 s, 50 ms")
+    deep = line("limits-motion", "robosimian-jump-paper, 4 s, 50 ms")
     return [
         f"[down to {100.0 / max(soft):.0f} % of the CPU time]",
         f"rises {long[0]}, {long[1]} and {long[2]} m at 30, 40 and 50 ms, "
@@ -391,7 +391,7 @@ def readme() -> list[str]:
         for row in ("veers by at most [deg]", "slides further by at most [%]")
     )
     return [
-        f"jump rises {value(rise, 'first rise m'):.2f} m in the limit",
+        f"rises {value(rise, 'first rise m'):.2f} m at first in the limit of short steps",
         f"veer by up to {veers:g} degrees and slide up to {further:g} % further",
     ]
 

@@ -109,7 +109,7 @@ def test_methods(qp, script):
     """Outer iterations and evaluations of `ne-mdp` and PGM with both quadratic programs."""
     module = script("methods")
     for case in (("ne-mdp", "", 0, qp), ("ne-nmdp", "end_effector", 1, qp)):
-        results, _ = module.run("robosimian-jump", module.overrides(*case, 0.05), 3.0)
+        results, _ = module.run("robosimian-jump-paper", module.overrides(*case, 0.05), 3.0)
         key = {
             "method": case[0],
             "QP": qp,
