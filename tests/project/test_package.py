@@ -96,3 +96,31 @@ def test_the_recipe_and_the_citation_are_of_this_version():
     for name, versions in wanted.items():
         least = re.match(r"[=>]=([\d.]+)", versions)[1]
         assert stated[OF_CONDA.get(name, name)].startswith(f">={least}"), name
+
+
+def test_the_changelog_is_a_page_of_this_version():
+    """Users read it: its newest version is the present one, and it stays short."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## \[([\d.]+)\]", text, re.MULTILINE)[1] == PROJECT["version"]
+    assert len(text.split()) < 1000
+
+
+def test_what_runs_on_a_push_is_what_is_supported():
+    """The workflows parse, have all Pythons and the oldest numba, and ruff is that of `dev`."""
+    yaml = pytest.importorskip("yaml")
+    folder = ROOT / ".github"
+    files = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.yml")}
+    parsed = {path.name: yaml.safe_load(text) for path, text in files.items()}
+    matrix = parsed["tests.yml"]["jobs"]["tests"]["strategy"]["matrix"]
+    named = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if "Python :: 3." in c]
+    assert matrix["python"] == [c for c in named if "." in c]
+    (numba,) = (d for d in PROJECT["dependencies"] if d.startswith("numba"))
+    assert matrix["include"][0]["numba"] == f"{numba.partition('>=')[2]}.*"
+    goals = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    used = {
+        goal for text in files.values() for goal in re.findall(r"run: make ([a-z]+)$", text, re.M)
+    }
+    assert used <= set(goals)
+    (ruff,) = (d for d in PROJECT["optional-dependencies"]["dev"] if d.startswith("ruff"))
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert hooks["repos"][0]["rev"] == f"v{ruff.partition('==')[2]}"
