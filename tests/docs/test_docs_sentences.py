@@ -165,7 +165,16 @@ def pbad() -> list[str]:
         if row["control"] == "halving"
     }
     equal = [counted["pbfd", h] / counted["ne-ncp", h] for h in ("0.002", "0.005", "0.01")]
+    lm, lbfgs = (
+        [value(row, "mean iterations") for row in rows("pbad-fig4") if row["optimiser"] in own]
+        for own in (("pbd jtj-lm", "pbfd jtj-lm"), ("pbd lbfgs", "pbfd lbfgs"))
+    )
+    slow = lm.index(max(lm))
+    more, fewer = lm.pop(slow), lbfgs.pop(slow)
+    assert all(a < b for a, b in zip(lm, lbfgs, strict=True))
     return [
+        f"{span(lm, 1)} a step against {span(lbfgs, 1)}, in all cases but one: PBD on the "
+        f"swinging chain at 20 ms, {more:.1f} against {fewer:.1f}",
         f"{long['halved steps']} of {long['steps']} steps are halved, down to "
         f"{1e3 * value(long, 'smallest step [s]'):.0f} ms. With fixed steps it fails from "
         f"{first_failure('pbfd'):g} ms on",
