@@ -175,7 +175,9 @@ def test_processes_give_the_same_runs(tmp_path):
 
 def test_mistakes_of_other_processes_are_raised(tmp_path):
     """A setting that only the start of the run refuses is the same error as in this process."""
-    bad = dataclasses.replace(BOX, scenario="robosimian-jump-paper", overrides=("contact.angle=nan",))
+    bad = dataclasses.replace(
+        BOX, scenario="robosimian-jump-paper", overrides=("contact.angle=nan",)
+    )
     worse = dataclasses.replace(BOX, preset="worse", overrides=("integrator.gamma=-1",))
     with pytest.raises(ScenarioError):
         here(tmp_path).run([bad])
