@@ -82,7 +82,7 @@ def cone() -> None:
         ends = [slide(m, x) for x in np.linspace(0.0, 2.0 * np.pi / (m or 1), HEADINGS)]
         way, angle = (max(column) for column in zip(*ends, strict=True))
         veers.append(f"{angle:.1f}")
-        further.append(f"{100.0 * (way / exact - 1.0):.1f}")
+        further.append(f"{max(100.0 * (way / exact - 1.0), 0.0):.1f}")
     rows = {"veers by at most [deg]": veers, "slides further by at most [%]": further}
     columns = [str(m) if m else "round (default)" for m in DIRECTIONS]
     show("A slab of mu = 0.5 sent at 1 m/s", "`directions`", columns, rows)

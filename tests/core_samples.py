@@ -17,7 +17,8 @@ from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step.stage import evaluate
-from nmdp_pin._kernels.step.step import add_wrenches, open_step, state_stage
+from nmdp_pin._kernels.step.step_end import add_wrenches
+from nmdp_pin._kernels.step.step_start import open_step, state_stage
 from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin._robot import ContactPoints, Robot, load_robot
 from nmdp_pin._state.state import State
@@ -215,7 +216,9 @@ def problem_at(
 def world_wrenches(problem: StageEquations, at: StagePoint) -> np.ndarray:
     """Wrenches about the centres of the contact points, in the world's axes, shape (n, 6)."""
     total = np.zeros((problem.form.n_points, 6))
-    add_wrenches(problem.form.record, problem.stage.contacts, 1.0, at.record, total)
+    contacts = problem.stage.contacts
+    reported = np.ones(contacts.n[0], bool)
+    add_wrenches(problem.form.record, contacts, 1.0, at.record, reported, total)
     return total
 
 

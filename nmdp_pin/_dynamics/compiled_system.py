@@ -26,8 +26,9 @@ from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.contact.friction_cone import Cone
 from nmdp_pin._kernels.geometry.contacts import REACH, Contacts
 from nmdp_pin._kernels.step import stage
+from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians
-from nmdp_pin._kernels.step.step import End, Memory, Start
+from nmdp_pin._kernels.step.step_records import End, Memory, Start
 from nmdp_pin._robot import Robot
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import IntegratorError
@@ -238,6 +239,7 @@ class CompiledSystem:
             contacts=np.zeros(k, dtype=np.int64),
             w=np.zeros((k, self.m)),
             joints=np.zeros(self.n_joints),
+            repeated=np.zeros(nv, dtype=bool),
             counts=np.zeros(7, dtype=np.int64),
             numbers=np.zeros(4),
         )
@@ -324,7 +326,9 @@ class CompiledSystem:
             predicted_acceleration=np.zeros(self.model.nv),
             rates=np.zeros((n, 4, 3)),
             slopes=np.zeros((n, 4, 3)),
-            velocities=np.zeros((total + 1, 3)),
-            energies=np.zeros(5),
+            velocities=np.zeros((total, 3)),
+            acceleration=np.zeros(self.model.nv),
+            islands=new_islands(n, self.model.nv),
             suspects=np.zeros(total, dtype=bool),
+            touched=np.zeros(total, dtype=bool),
         )

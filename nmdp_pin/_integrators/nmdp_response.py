@@ -18,9 +18,9 @@ from nmdp_pin._kernels.derivative.map_rates import map_rates
 from nmdp_pin._kernels.derivative.step_derivatives import KNOWN, NEAR
 from nmdp_pin._kernels.derivative.step_response import respond_to_start
 from nmdp_pin._kernels.derivative.switches import KINDS
-from nmdp_pin._kernels.step import step as kernel
+from nmdp_pin._kernels.step.islands import island_of_row
 from nmdp_pin._kernels.step.stage import StageIterate, evaluate
-from nmdp_pin._kernels.step.step import Memory
+from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 
 _ON_PIECE = 1e-9  # relative change of a contact law with which a natural map stays on its piece
 MinimiserOf = Callable[[CompiledSystem, Memory], StageMinimiser]
@@ -61,10 +61,11 @@ class DifferentiableForm:
 
     def response(
         self,
-        options: kernel.Options,
-        scheme: kernel.Scheme,
-        start: kernel.Start,
+        options: Options,
+        scheme: Scheme,
+        start: Start,
         end: np.ndarray,
+        made: np.ndarray,
         commands: Sequence[Command],
         names: tuple[str, ...],
         smoothing: float,
@@ -78,6 +79,7 @@ class DifferentiableForm:
             scheme: time scheme that made the step.
             start: start of the step, with the weights of its end.
             end: [q; v] at its end, shape (nq + nv,).
+            made: dofs whose step it is; derivatives of the others are none, shape (nv,).
             commands: commands of the stages.
             names: names of parameters, of `parameters.PARAMETERS`.
             smoothing: as in `kernels.implicit_function.respond`.
@@ -90,12 +92,13 @@ class DifferentiableForm:
         if self._handle:
             options = replace(options, minimiser=self._handle)
         own = _Completion(self, scheme, start, commands, names)
-        made, settled, found = respond_to_start(
+        regular, settled, found = respond_to_start(
             self.form.record,
             options,
             scheme,
             start,
             end,
+            made,
             smoothing,
             judged,
             repeated,
@@ -105,9 +108,9 @@ class DifferentiableForm:
             whole,
             self._switches,
         )
-        if not made:
+        if not regular:
             raise np.linalg.LinAlgError("dG/dq is singular")
-        return split_response(whole, sizes, self._named(found), settled=settled)
+        return split_response(whole, sizes, self._named(found, made), settled=settled)
 
     def _columns(self, name: str) -> int:
         """Number of entries of a parameter."""
@@ -148,7 +151,7 @@ class DifferentiableForm:
         of_G, of_r = [], []
         for *pair, apart in self._forms(name):
             (G1, r1), (G0, r0) = (
-                self._evaluated(other, at, smoothing, conditions) for other in pair
+                self._evaluated(other, at, rates, smoothing, conditions) for other in pair
             )
             of_G.append((G1 - G0) / apart)
             of_r.append((r1 - r0) / apart)
@@ -159,6 +162,7 @@ class DifferentiableForm:
         self,
         form: CompiledSystem,
         at: StageIterate,
+        rates: StageRates,
         smoothing: float,
         conditions: Stationarity | None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -167,7 +171,9 @@ class DifferentiableForm:
         other.q[:], other.w[:] = at.q, at.w
         evaluate(form.record, stage, other, False)
         if form.forces:
-            of_map = map_rates(form.record, stage, other, self._linear, 0.0, smoothing)
+            scales = self.form.record.scales  # units that no parameter changes
+            linear, record = self._linear, form.record
+            of_map = map_rates(record, stage, other, linear, rates, scales, 0.0, smoothing)
             touching = at.n_active[1]
             return other.G, np.append(of_map.Phi[:touching].ravel(), of_map.Phi[touching:, 0])
         if conditions is not None:
@@ -177,15 +183,17 @@ class DifferentiableForm:
         r = [other.work[rows[:touching]].ravel(), other.work[rows[touching:], 0]]
         return other.G, np.concatenate(r)
 
-    def _named(self, found: int) -> tuple[Switch, ...]:
-        """The first switches of the memory, each once.
+    def _named(self, found: int, made: np.ndarray) -> tuple[Switch, ...]:
+        """The first switches of the memory, of the islands of some dofs, each once.
 
         A row is numbered by its contact point, or behind those of its joint.
         """
         named: dict[Switch, None] = {}
-        contacts = self.memory.stage.contacts
-        n = int(contacts.n[0])
+        contacts, islands = self.memory.stage.contacts, self.memory.islands
+        n, own = int(contacts.n[0]), set(islands.of_dofs[made].tolist())
         for row, kind, vertex in self._switches[:found].tolist():
+            if island_of_row(self.form.record, contacts, islands, row) not in own:
+                continue
             number = self.form.n_points + row - n
             if row < n:
                 number = int(self.form.candidates.points[contacts.index[row]])
@@ -207,8 +215,8 @@ class _Completion:
     def __init__(
         self,
         form: DifferentiableForm,
-        scheme: kernel.Scheme,
-        start: kernel.Start,
+        scheme: Scheme,
+        start: Start,
         commands: Sequence[Command],
         names: tuple[str, ...],
     ) -> None:

@@ -122,7 +122,7 @@ class PositionBasedStep(Integrator):
             )
         wrenches, depths = np.zeros((self._n_points, 6)), np.zeros(self._n_points)
         where = memory.scene.candidates, memory.ref.contacts, trial.places
-        report_depths(*where, depths)
+        report_depths(*where, np.ones(memory.ref.contacts.n[0], np.bool_), depths)
         report_wrenches(*where, trial.forces.wrenches, wrenches)
         kinetic, potential, _, condition = memory.energies.tolist()
         factorised = counts["iterations"] > 0 and self.optimiser != "lbfgs"
@@ -139,6 +139,7 @@ class PositionBasedStep(Integrator):
             kinetic_energy=kinetic,
             potential_energy=potential,
             condition=condition if factorised else math.nan,
+            start=state,
             **counts,
         )
 

@@ -13,13 +13,9 @@ from nmdp_pin._integrators.scheme import BACKWARD_EULER
 from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import report_depths
 from nmdp_pin._kernels.step.stage import StageIterate, evaluate, kinematics, linearise
-from nmdp_pin._kernels.step.step import (
-    add_wrenches,
-    allowed_gain,
-    energies_of,
-    open_step,
-    state_stage,
-)
+from nmdp_pin._kernels.step.step import allowed_gain, energies_of
+from nmdp_pin._kernels.step.step_end import add_wrenches
+from nmdp_pin._kernels.step.step_start import open_step, state_stage
 from nmdp_pin._kernels.tree.joints import add_springs, saturate
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._state.state import State
@@ -168,19 +164,22 @@ class SemiImplicit:
 
     def allows(self, gain: float, moving: float) -> bool:
         """Whether a step may gain an energy, `moving` being the energy that moves [J]."""
-        return bool(gain <= allowed_gain(self.form.tree, _SHARE, moving))
+        return bool(gain <= allowed_gain(self.form.tree.weight, _SHARE, moving))
 
     def wrenches(self, start: StepStart, wrench: np.ndarray) -> np.ndarray:
         """Wrenches of contact points about their centres, world frame, (p, 6), of (n, rows)."""
         result, at = np.zeros((self.form.n_points, 6)), start.at
         at.wrench[: start.n] = wrench
-        add_wrenches(self.form.record, self._memory.stage.contacts, 1.0, at, result)
+        contacts = self._memory.stage.contacts
+        reported = np.ones(contacts.n[0], np.bool_)
+        add_wrenches(self.form.record, contacts, 1.0, at, reported, result)
         return result
 
     def depths(self, at: StageIterate) -> np.ndarray:
         """Penetrations of the contact points at a point, 0 when apart [m], shape (p,)."""
         contacts, result = self._memory.stage.contacts, np.zeros(self.form.n_points)
-        report_depths(self.form.candidates, contacts, at.places, result)
+        reported = np.ones(contacts.n[0], np.bool_)
+        report_depths(self.form.candidates, contacts, at.places, reported, result)
         return result
 
     @property

@@ -123,7 +123,7 @@ def _with_pairs(
     for k, body in zip(index[len(points) :], touched[len(points) :], strict=True):
         names.append(f"{points.names[k]} on {body_name(robot, int(body))}")
     arrays = {name: getattr(points, name)[index] for name in ARRAYS} | {"touches": touched}
-    return ContactPoints(tuple(names), **arrays)
+    return ContactPoints(tuple(names), **arrays, links=tuple(points.links[k] for k in index))
 
 
 def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:

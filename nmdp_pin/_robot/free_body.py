@@ -133,7 +133,14 @@ def _prefixed(robot: Robot) -> Robot:
         name if f"{name}_".startswith(f"{robot.name}_") else f"{robot.name}/{name}"
         for name in points.names
     )
-    return replace(robot, model=model, contact_points=replace(points, names=names))
+    links = tuple(_behind(robot.name, link) for link in points.links)
+    points = replace(points, names=names, links=links)
+    return replace(robot, model=model, contact_points=points)
+
+
+def _behind(prefix: str, link: str) -> str:
+    """Name of a link, behind that of its robot, in a robot that is beside another one."""
+    return link if link in ("", prefix) else f"{prefix}/{link}"
 
 
 def _beside(robot: Robot, other: Robot) -> Robot:
@@ -171,7 +178,9 @@ def _both(first: ContactPoints, second: ContactPoints, shift: int) -> ContactPoi
         later = rows[name][len(first) :]  # a view
         later[later > 0] += shift
     order = np.argsort(rows["touches"] > 0, kind="stable")
-    names = (*first.names, *second.names)
+    names, links = (*first.names, *second.names), (*first.links, *second.links)
     return ContactPoints(
-        tuple(names[k] for k in order), **{name: row[order] for name, row in rows.items()}
+        tuple(names[k] for k in order),
+        **{name: row[order] for name, row in rows.items()},
+        links=tuple(links[k] for k in order),
     )

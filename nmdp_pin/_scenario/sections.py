@@ -11,7 +11,7 @@ from nmdp_pin._contact import DryFriction, Penalty
 from nmdp_pin._control.controller import Controller
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
-from nmdp_pin._control.stable_pd import Gains, Passive, StablePD
+from nmdp_pin._control.stable_pd import Gains, Passive, StablePD, VelocityServo
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.presets import preset_options
 from nmdp_pin._integrators.stage_minimiser import OPTIONS
@@ -68,7 +68,12 @@ def stable_pd(
     return StablePD(robot, kp=kp, kd=kd, gait=reference, track_velocity=track_velocity)
 
 
-CONTROLLERS: dict[str, Any] = {"stable-pd": stable_pd, "hold": hold, "none": Passive}
+CONTROLLERS: dict[str, Any] = {
+    "stable-pd": stable_pd,
+    "velocity": VelocityServo,
+    "hold": hold,
+    "none": Passive,
+}
 """What makes a controller, by kind: a class or function of the robot, of its q, and of options."""
 
 

@@ -201,6 +201,7 @@ def stated(rng, kinds, A, J_force, J_motion, lift=0.0):
         np.zeros(1),
         np.ones(n),
         np.zeros(n),
+        np.zeros(n),
     )
     for b in range(n):
         rows = slice(sets.first[b], sets.first[b + 1])
@@ -215,7 +216,7 @@ def stated(rng, kinds, A, J_force, J_motion, lift=0.0):
         vi.of_depth[b, : len(dofs)] = sign * J_force[rows][-1, dofs]
         softest = np.abs(np.sum(J_motion[rows] * R[:, rows].T, axis=1) + vi.lift[b, :size]).max()
         sets.rho[b] = 1.0 / softest
-        vi.length[b], vi.enough[b] = softest, 1e-11 / softest
+        vi.length[b], vi.enough[b], vi.rounding[b] = softest, 1e-11 / softest, 0.0
     return vi
 
 

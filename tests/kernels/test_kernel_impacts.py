@@ -16,11 +16,12 @@ from nmdp_pin._kernels.step.impacts import (
     REBOUNDED,
     SANK,
     UNLOADED,
-    accept_second_order,
-    elastic_energy,
+    confirm_suspects,
     ends_of,
-    first_order_agrees,
+    judge_impacts,
+    write_elastic_energies,
 )
+from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._terrain import Plane, Terrain
 
@@ -35,9 +36,9 @@ STIFFNESS = 1e4  # [N/m] of contacts whose unknowns are forces
 
 
 @jit
-def ends_as_arrays(system, stage, at, rate):
+def ends_as_arrays(system, stage, at, rate, islands):
     """The fields of what `ends_of` returns."""
-    ends = ends_of(system, stage, at, rate)
+    ends = ends_of(system, stage, at, rate, islands)
     return ends.unloaded, ends.thrown, ends.sliding, ends.slip
 
 
@@ -66,7 +67,10 @@ class Step:
         for at in (self.first, self.last):
             at.q[:] = 0.5, 0.5
             at.places.normal[0], at.places.depth[0] = N, -BEYOND
-        self.velocities, self.suspects = np.zeros((4, 3)), np.ones(3, bool)
+        self.velocities, self.suspects = np.zeros((3, 3)), np.ones(3, bool)
+        tree = self.system.tree
+        self.islands = new_islands(len(tree.parents), model.nv)  # one of all bodies
+        self.islands.count[0], self.islands.weight[0] = 1, tree.weight
 
     def put(self, at, row, force=REST, u=REST, *, acts=True):
         """State the force and the velocity of a row at a point."""
@@ -79,24 +83,40 @@ class Step:
     def ends(self, row, force, u):
         """What `ends_of` says of a row."""
         self.put(self.last, row, force, u, acts=False)
-        found = ends_as_arrays(self.system, self.stage, self.last, 1.0 / H)
+        found = ends_as_arrays(self.system, self.stage, self.last, 1.0 / H, self.islands)
         return tuple(bool(flags[row]) for flags in found[:3]), found[3][row]
 
     def judged(self, gain=0.0, done=0.0, kinetic=1.0):
-        """What `accept_second_order` says."""
-        return accept_second_order(
+        """What `judge_impacts` says of the one island."""
+        islands = self.islands
+        islands.gain[0], islands.work[0], islands.kinetic0[0] = gain, done, kinetic
+        islands.outcome[0], islands.doubtful[0] = 0, False
+        judge_impacts(
             self.system,
             self.stage,
             self.origin,
             self.first,
             self.last,
             1.0 / H,
-            gain,
-            done,
-            kinetic,
+            islands,
             self.velocities,
             self.suspects,
         )
+        outcome = int(islands.outcome[0])
+        return outcome, bool(islands.doubtful[0]) and outcome == 0
+
+    def confirmed(self, end):
+        """Whether a step of first order confirms the suspects."""
+        self.islands.doubtful[0] = True
+        given = self.system, self.stage, end, self.islands, self.velocities, self.suspects
+        confirm_suspects(*given)
+        return not self.islands.doubtful[0]
+
+    def elastic(self):
+        """What the contacts and stops can give back at the end."""
+        found = np.ones(len(self.islands.weight))
+        write_elastic_energies(self.system, self.stage, self.last, self.islands, found)
+        return found[0]
 
 
 @pytest.fixture
@@ -202,7 +222,7 @@ def test_loads_and_bounds_of_forces():
     assert step.judged(gain=-0.99 * most) == (SANK, False)
     assert step.judged(gain=-1.01 * most)[0] == 0
     step.system.recovery = step.system.candidates.rise[0] = 5.0
-    energy = elastic_energy(step.system, step.stage, step.last)
+    energy = step.elastic()
     assert energy == pytest.approx(0.5 * STIFFNESS * 0.02**2)
 
 
@@ -217,12 +237,12 @@ def test_elastic_energy(step, power):
     for depth, q, energy in expected:
         step.last.places.depth[0], step.last.q[1] = depth, q
         step.system.candidates.rise[0] = 5.0
-        assert elastic_energy(step.system, step.stage, step.last) == pytest.approx(energy)
+        assert step.elastic() == pytest.approx(energy)
     step.last.places.depth[0] = 0.03
     step.system.candidates.rise[0] = 0.0
-    assert elastic_energy(step.system, step.stage, step.last) == pytest.approx(energy)
+    assert step.elastic() == pytest.approx(energy)
     step.system.recovery = 0.0
-    assert elastic_energy(step.system, step.stage, step.last) == 0.0
+    assert step.elastic() == 0.0
 
 
 def test_what_is_thrown_up_is_a_suspect(step):
@@ -241,14 +261,14 @@ def test_what_is_thrown_up_is_a_suspect(step):
         step.origin.twists[2, :3] = (mass.sum() - 3.0 * mass[0]) / mass[1] * speed * N
         assert step.judged() == (0, True)
         assert step.suspects.tolist() == [contact, False, True]
-    system, stage, end = step.system, step.stage, step.form.new_point()
+    end = step.form.new_point()
     end.places.normal[0] = N
     step.put(end, 2, u=ALONG)
-    assert first_order_agrees(system, stage, end, step.velocities, step.suspects)
+    assert step.confirmed(end)
     step.suspects[0] = True
-    assert not first_order_agrees(system, stage, end, step.velocities, step.suspects)
+    assert not step.confirmed(end)
     step.put(end, 0, u=N)
-    assert first_order_agrees(system, stage, end, step.velocities, step.suspects)
+    assert step.confirmed(end)
     step.put(step.first, 0)
     step.put(step.first, 2)
     assert step.judged() == (0, False)
@@ -265,8 +285,6 @@ def test_what_slides_back_is_a_suspect(step):
         step.velocities[:3] = sign * np.array([across, ALONG, ALONG])
         assert step.judged() == (0, sign < 0.0)
         assert step.suspects.tolist() == [sign < 0.0, sign < 0.0, False]
-    assert first_order_agrees(step.system, step.stage, step.last, step.velocities, step.suspects)
+    assert step.confirmed(step.last)
     step.put(step.last, 0, 5.0 * N, -across)
-    assert not first_order_agrees(
-        step.system, step.stage, step.last, step.velocities, step.suspects
-    )
+    assert not step.confirmed(step.last)

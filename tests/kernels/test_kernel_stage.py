@@ -24,7 +24,7 @@ from nmdp_pin._kernels.step.stage import (
     finish,
     linearise,
 )
-from nmdp_pin._kernels.step.step import add_wrenches
+from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._kernels.tree.joints import LEAST_SHARE
 from nmdp_pin._terrain import Plane, Terrain
 
@@ -341,10 +341,11 @@ def test_wrenches_in_the_world(rows):
         wrench = np.hstack([wrench, np.cross(at.arms, wrench)])
     expected = [np.append(r @ f[:3], r @ f[3:]) for r, f in zip(R, wrench, strict=True)]
     total = np.ones((4, 6))
-    add_wrenches(at.system, at.stage.contacts, 0.3, found, total)
+    reported = np.ones(len(R), bool)
+    add_wrenches(at.system, at.stage.contacts, 0.3, found, reported, total)
     assert total == pytest.approx(1.0 + 0.3 * np.array(expected), abs=ROUNDING)
     found.n_active[1] = 1  # the others are joints
-    add_wrenches(at.system, at.stage.contacts, -0.3, found, total)
+    add_wrenches(at.system, at.stage.contacts, -0.3, found, reported, total)
     assert total[0] == pytest.approx(1.0, abs=ROUNDING)
     assert total[1:] == pytest.approx(1.0 + 0.3 * np.array(expected)[1:], abs=ROUNDING)
 

@@ -13,7 +13,10 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.scheme import BACKWARD_EULER, SDIRK2
 from nmdp_pin._kernels.step import step as kernel
-from nmdp_pin._kernels.step.stage import saturate_at
+from nmdp_pin._kernels.step import step_end, step_records, tolerances
+from nmdp_pin._kernels.step import step_start as start_kernels
+from nmdp_pin._kernels.step.stage import kinematics, saturate_at
+from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._terrain import Plane, Terrain
@@ -66,7 +69,7 @@ class Steps:
             field[:] = self.rng.standard_normal(field.shape)
         for row in told.q_target:
             row[:] = pin.integrate(self.model, self.q, self.rng.standard_normal(8))
-        kernel.open_step(self.record, start, self.memory)
+        start_kernels.open_step(self.record, start, self.memory)
         return start
 
     def assert_torque_is(self, commands, i):
@@ -117,36 +120,36 @@ def test_bounds():
     stage.q_ref[:] = 0.0
     stage.q_ref[:2], stage.rate = (3.0, 4.0), 10.0
     weight = 6.0 * GRAVITY
-    assert kernel.attainable(record, stage, 0.5) == pytest.approx(0.5 * weight)
+    assert tolerances.attainable(record, stage, 0.5) == pytest.approx(0.5 * weight)
     inertia = steps.record.tree.inertia
-    assert kernel.attainable(record, stage, 0.0) == kernel.ROUNDING * inertia * 600.0
-    assert kernel.place_of(stage) == 6.0 * kernel.PLACE
+    assert tolerances.attainable(record, stage, 0.0) == tolerances.ROUNDING * inertia * 600.0
+    assert tolerances.place_of(stage) == 6.0 * tolerances.PLACE
     options.long = 0.003
     for rate, share in ((1000.0, 1.0 / 3.0), (100.0, 1.0)):
         stage.rate = rate
         for displaced, power in ((True, 1), (False, 2)):
             stage.displaced = displaced
-            assert kernel.share_of_tolerance(options, stage) == pytest.approx(share**power)
-    assert kernel.allowed_gain(record.tree, 0.1, 5.0) == pytest.approx(0.5 + 0.01 * weight)
-    at = steps.form.new_point()
-    at.tau[:], at.v[:] = np.arange(8.0), 2.0
-    assert kernel.power(at) == 56.0
+            assert tolerances.share_of_tolerance(options, stage) == pytest.approx(share**power)
+    assert kernel.allowed_gain(weight, 0.1, 5.0) == pytest.approx(0.5 + 0.01 * weight)
 
 
 def test_energies_at_the_start():
     """Pinocchio's, with those of the rotors."""
     steps = Steps()
-    steps.start()
+    start, islands = steps.start(), steps.memory.islands
+    start_kernels.list_weights(steps.record, start, steps.options, steps.memory)
     data = steps.model.createData()
     M = np.triu(pin.crba(steps.model, data, steps.q))
     kinetic = 0.5 * steps.v @ (M + np.triu(M, 1).T) @ steps.v
     potential = pin.computePotentialEnergy(steps.model, data, steps.q)
-    assert steps.memory.energies[:2] == pytest.approx([kinetic, potential], rel=ROUNDING)
+    found = [islands.kinetic0.sum(), islands.potential0.sum()]
+    assert found == pytest.approx([kinetic, potential], rel=ROUNDING)
+    assert islands.count[0] == 1
 
 
 LAWS = {"forces": {}, "weights": {"directions": 6, "zeta": 1e-9}}
 BY_LAW = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-GUESSES = kernel._GUESSES
+GUESSES = start_kernels.GUESSES
 
 
 @BY_LAW
@@ -159,7 +162,7 @@ def test_guesses(number, law):
     stage.rate, stage.q_ref[:] = 50.0, steps.q
     stage.v_ref[:], memory.predicted_acceleration[:] = steps.rng.standard_normal((2, 8))
     memory.w[:] = steps.rng.uniform(0.1, 0.2, memory.w.shape)
-    more = kernel.guess(steps.record, steps.options, number, memory, at)
+    more = start_kernels.guess(steps.record, steps.options, number, memory, at)
     assert more is (number < len(GUESSES))
     if not more:
         return
@@ -186,7 +189,7 @@ def test_guesses_without_predictions(warm_start, restarts, minimiser):
     stage.rate, stage.q_ref[:], stage.v_ref[:] = 50.0, steps.q, 1.0
     memory.w[:], memory.predicted_acceleration[:] = 0.1, 1.0
     predicts, both = warm_start and restarts and minimiser == 0, warm_start and restarts
-    more = [kernel.guess(steps.record, steps.options, k, memory, at) for k in range(3)]
+    more = [start_kernels.guess(steps.record, steps.options, k, memory, at) for k in range(3)]
     assert more == ([True] * 3 if predicts else [True, both, False])
     if not predicts:
         assert np.array_equal(at.q, steps.q)
@@ -205,11 +208,11 @@ def test_forces_are_carried_to_the_next_stage(law):
     if steps.form.forces:
         contact[:] = joint[:] = 0.0
     at.active[:1], at.n_active[:] = 1, 1
-    kernel.warm_start_next_stage(steps.record, memory, at)
+    kernel._carry_on(steps.record, memory, at)
     assert memory.w == pytest.approx(np.array([contact, np.full(m, 0.07), joint, joint]))
     assert memory.predicted_acceleration == pytest.approx(50.0 * (np.arange(8.0) - 1.0))
     at.active[:2], at.n_active[:] = (0, 2), (2, 1)
-    kernel.warm_start_next_stage(steps.record, memory, at)
+    kernel._carry_on(steps.record, memory, at)
     assert memory.w[[0, 2]] == pytest.approx(np.full((2, m), 0.07))
     assert memory.w[[1, 3]] == pytest.approx(np.array([contact, joint]))
 
@@ -237,7 +240,7 @@ def test_what_a_step_begins_with(warm_start, law):
         expected[:] = 0.0
         expected[2:, 0] = 0.0 if steps.form.forces else 0.5
     start = steps.start(warm=warm)
-    kernel.list_weights(steps.record, start, steps.options, steps.memory)
+    start_kernels.list_weights(steps.record, start, steps.options, steps.memory)
     n = steps.stage.contacts.n[0]
     assert steps.stage.contacts.index[:n].tolist() == [0, 1]
     assert steps.memory.w == pytest.approx(expected)
@@ -279,7 +282,7 @@ def test_a_stage_of_first_order(method):
     """From the start of the step, with its last command; targets are where bodies would fly."""
     steps = Steps(method)
     start = steps.start(stages=2)
-    kernel.state_stage(
+    start_kernels.state_stage(
         steps.record, BACKWARD_EULER.record, start, 0, steps.memory, steps.memory.origin
     )
     stage = steps.stage
@@ -303,8 +306,8 @@ def test_stages_of_second_order(method):
     stage, first = steps.stage, steps.form.new_point()
     first.v[:] = steps.rng.standard_normal(8)
     first.q[:] = pin.integrate(steps.model, steps.q, C * H * first.v)
-    kernel.kinematics(steps.record, first.q, first)
-    kernel.body_twists(steps.record.tree, first.S, first.v, first.twists)
+    kinematics(steps.record, first.q, first)
+    body_twists(steps.record.tree, first.S, first.v, first.twists)
     rates = [steps.rates(q, v) for q, v in ((steps.q, steps.v), (first.q, first.v))]
     share = (1.0 - C) / C
     for i, (q, v, target) in enumerate(
@@ -317,7 +320,7 @@ def test_stages_of_second_order(method):
             ),
         ]
     ):
-        kernel.state_stage(steps.record, scheme, start, i, steps.memory, first)
+        start_kernels.state_stage(steps.record, scheme, start, i, steps.memory, first)
         assert stage.rate == pytest.approx(1.0 / (C * H))
         assert not stage.displaced
         assert stage.q_ref == pytest.approx(q, abs=ROUNDING)
@@ -357,7 +360,7 @@ def test_the_estimated_error_is_that_of_a_better_quadrature(order):
 def test_numbers_that_are_not_finite():
     """Anywhere in the end of a step, and those whose squares overflow."""
     end = Steps().form.new_end()
-    is_finite = interpreted(kernel._is_finite)
+    is_finite = interpreted(step_end.is_finite)
     end.numbers[:1] = np.nan  # of the residual, which is not asked for
     assert is_finite(end)
     for bad in (np.nan, np.inf, 1e200):
@@ -365,7 +368,7 @@ def test_numbers_that_are_not_finite():
             other = replace(end, **{name: getattr(end, name).copy()})
             getattr(other, name).flat[-1] = bad
             assert not is_finite(other)
-    for number in (kernel.OF_GAP, kernel.KINETIC, kernel.POTENTIAL):
+    for number in (step_records.OF_GAP, step_records.KINETIC, step_records.POTENTIAL):
         other = replace(end, numbers=end.numbers.copy())
         other.numbers[number] = -np.inf
         assert not is_finite(other)

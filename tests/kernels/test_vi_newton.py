@@ -13,8 +13,11 @@ from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.geometry.planes import place_references
 from nmdp_pin._kernels.step import step as step_kernels
+from nmdp_pin._kernels.step import step_records
+from nmdp_pin._kernels.step import tolerances as tolerances_module
 from nmdp_pin._kernels.step.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
-from nmdp_pin._kernels.step.vi_newton import Tolerances, solve_stage
+from nmdp_pin._kernels.step.tolerances import Tolerances
+from nmdp_pin._kernels.step.vi_newton import solve_stage
 from nmdp_pin._robot import ContactPoints, JointLimits, Robot
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._solvers.vi_newton import ViNewton
@@ -553,16 +556,16 @@ def test_steps_of_a_robot(method, dt, order, monkeypatch):
         nonlocal iterations, stages
         make_step(step)
         system, options, memory, end = step.system, step.options, step.memory, step.end
-        if end.counts[step_kernels.OUTCOME]:
+        if end.counts[step_records.OUTCOME]:
             return
-        iterations += end.counts[step_kernels.ITERATIONS]
+        iterations += end.counts[step_records.ITERATIONS]
         made = (
-            step.scheme if end.counts[step_kernels.ORDER] == step.scheme.order else step.first_order
+            step.scheme if end.counts[step_records.ORDER] == step.scheme.order else step.first_order
         )
         stages += len(made.a)
         at = next(at for at in memory.points if np.array_equal(at.q, end.q))
-        share = step_kernels.share_of_tolerance(options, memory.stage)
-        residual = step_kernels.attainable(system, memory.stage, share * options.tolerance)
+        share = tolerances_module.share_of_tolerance(options, memory.stage)
+        residual = tolerances_module.attainable(system, memory.stage, share * options.tolerance)
         assert at.sums[RESIDUAL] <= residual
         assert at.sums[SLIP] <= share * options.slip * made.a[-1, -1] * step.start.h
         assert at.sums[GAP] >= -1e-12 * system.tree.weight

@@ -13,8 +13,9 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
 from nmdp_pin._kernels.step.stage import evaluate
-from nmdp_pin._kernels.step.step import OUTCOME
-from nmdp_pin._kernels.step.vi_newton import Tolerances, solve_stage
+from nmdp_pin._kernels.step.step_records import OUTCOME
+from nmdp_pin._kernels.step.tolerances import Tolerances
+from nmdp_pin._kernels.step.vi_newton import solve_stage
 from nmdp_pin._robot import Robot
 from nmdp_pin._runs.recorder import kinetic_energy
 from nmdp_pin._simulator.simulator import Simulator

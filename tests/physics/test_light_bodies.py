@@ -13,6 +13,7 @@ from nmdp_pin._control import Passive, StablePD
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Box, Sphere
+from nmdp_pin.derivatives import step_derivatives
 
 METHODS = ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp")
 STEPS = (0.002, 0.01, 0.05)  # [s]
@@ -165,3 +166,33 @@ def test_a_nut_slides_beside_a_robot(name, method, order, h):
     exact = stopping_way(v[0], MU, h, order)
     assert ends[small.name][0] == pytest.approx(exact, rel=WAY_ERROR)
     assert np.abs(ends[both.name] - ends[small.name]).max() < BESIDE
+
+
+APART = 1e-8  # of the largest derivative, between a body beside others and alone
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_derivatives_beside_an_impact(method):
+    """A step that is repeated for the block alone has the derivatives of both, each by its own."""
+    alone, v = body("rolls")
+    k = stiffness_for_static_depth(MASS, 4, DEPTH, POWER)
+    both, law = beside(alone, MASS, k, DROP), FrictionCone(stiffness=k, power=POWER)
+    block = free_body("other", Box(size=(1.0, 1.0, 1.0), friction=MU), mass=MASS)
+    robots = (both, alone, touching(block))
+    sims = [Simulator(robot, ground(MU), law, method, order=2) for robot in robots]
+    state = sims[0].state(v=np.concatenate([v, np.zeros(6)]))
+    for result in sims[0].run(state, Passive(), dt=0.02, duration=DURATION, on_failure="raise"):
+        if result.repeated is not None:
+            break
+        state = result.state
+    assert result.repeated.tolist() == [False] * 6 + [True] * 6
+    found = step_derivatives(sims[0], state, None, 0.02, result=result)
+    for i, sim in enumerate(sims[1:]):
+        dofs, own = np.r_[6 * i : 6 * i + 6], sim.state(q=state.q[7 * i : 7 * i + 7])
+        own = replace(own, t=state.t, v=state.v[dofs])
+        expected = step_derivatives(sim, own, None, 0.02)
+        rows = np.r_[dofs, 12 + dofs]
+        largest = np.abs(expected.dx_dx).max()
+        block_of = found.dx_dx[np.ix_(rows, rows)]
+        np.testing.assert_allclose(block_of, expected.dx_dx, atol=APART * largest)
+        assert not found.dx_dx[np.ix_(rows, np.setdiff1d(np.arange(24), rows))].any()

@@ -17,16 +17,13 @@ LONG_FILES = {
     "_kernels/derivative/implicit_function.py",
     "_kernels/step/position_step.py",
     "_kernels/step/stage.py",
-    "_kernels/step/step.py",
 }
 LONG_FUNCTIONS = {
     "_dynamics/penalty_scene.py: new_step",
     "_kernels/derivative/step_derivatives.py: _add_turning_vertices",
-    "_kernels/derivative/step_derivatives.py: resolve_stage",
     "_kernels/derivative/step_response.py: respond_to_start",
     "_dynamics/compiled_system.py: __init__",
     "_kernels/derivative/implicit_function.py: _positive_solutions",
-    "_kernels/step/stage_inequality.py: newton_step",
     "_kernels/step/stage_inequality.py: state_vi",
     "_kernels/step/vi_newton.py: solve_stage",
     "_papers/projected_gradient.py: pgm",
@@ -37,7 +34,7 @@ LONG_FUNCTIONS = {
 SHARED_NAMES = {
     *("CONVERGED", "ITERATION_LIMIT", "STALLED", "SINGULAR", "NOT_FINITE", "QP_FAILED"),  # outcomes
     *("ITERATIONS", "REJECTED", "EVALUATIONS", "OUTCOME"),  # places in an account
-    *("ENERGY_GAINED", "EXACT", "open_step", "power"),
+    *("ENERGY_GAINED", "EXACT", "open_step"),
 }
 
 

@@ -7,6 +7,7 @@ import pinocchio as pin
 import pytest
 
 import nmdp_pin._scenario.sections as sections
+from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._control.push import Push
 from nmdp_pin._papers.mdp import NeMdp
 from nmdp_pin._scenario import Scenario
@@ -267,8 +268,8 @@ def test_push_on_a_frame_turns_the_robot():
     """A push off the centre gives the moment of its arm: J' f of that frame."""
     push = "disturbances=[{force=[0.0, 0.0, 5.0], start=0.0, duration=1.0, frame='link10'}]"
     setup = Scenario.load("chain-slope", overrides=[push, "robot.initial={}"]).build(visuals=False)
-    force = setup.controller.command(setup.state, 0.01).force
-    model = setup.robot.model
+    model, command = setup.robot.model, setup.controller.command(setup.state, 0.01)
+    force = Loads(model).added(command, setup.state.q).force
     J = pin.computeFrameJacobian(
         model,
         model.createData(),

@@ -388,6 +388,7 @@ def _positive_solutions(B: Array, positive: Array) -> None:
             proximal=np.zeros(1),
             length=np.ones(1),
             enough=np.full(1, _CENTRED),
+            rounding=np.zeros(1),
         )
         if not solve_affine_vi(vi, np.zeros(m), e, np.zeros(rows)):
             positive[:] = False

@@ -61,6 +61,8 @@ def map_rates(
     stage: Stage,
     at: StageIterate,
     linear: StageJacobians,
+    rates: StageRates,
+    scales: Array,
     known: float,
     smoothing: float,
 ) -> MapRates:
@@ -71,6 +73,8 @@ def map_rates(
         stage: equations of the stage.
         at: its end.
         linear: with the stiffnesses of the rows.
+        rates: derivatives of the equations, of which the forces of the rows are read.
+        scales: forces that give the dofs the acceleration of gravity, shape (nv,).
         known: smallest motion that the end resolves [m, rad].
         smoothing: share of the forces up to which they are known; 0 is exact.
     """
@@ -90,11 +94,29 @@ def map_rates(
         sets.rho[0] = linear.rho[row] if linear.rho[row] > 0.0 else 1.0
         if row < n:
             sets.first[1] = 3
-            _contact_rates(system, at, row, x, known, smoothing * largest, sets, result)
+            load = max(largest, _weight_on(scales, rates.forces[rates.first[x] + 2]))
+            _contact_rates(system, at, row, x, known, smoothing * load, sets, result)
         else:
             sets.first[1] = 1
             _joint_rates(system, at, row, x, row - n, known, smoothing, sets, result)
     return result
+
+
+@jit
+def _weight_on(scales: Array, along: Array) -> float:
+    """The least force that gives a dof the acceleration of gravity.
+
+    It is the unit of what is smoothed where no contact bears a force.
+
+    Args:
+        scales: that force of each dof, shape (nv,).
+        along: generalised force of a unit normal force, shape (nv,).
+    """
+    least = math.inf
+    for l in range(along.size):
+        if along[l] != 0.0:
+            least = min(least, scales[l] / abs(along[l]))
+    return least if least < math.inf else 0.0
 
 
 @jit
@@ -171,6 +193,9 @@ def _joint_rates(
     """The map of the force of a joint."""
     joints = system.joints
     least, width, _, _ = interval(joints, j, at.q)
+    if width == 0.0:  # it has no force, nor where it rests, which would count as held
+        out.Phi[x, 0], out.X[x, 0, 0] = at.w[row, 0], 1.0
+        return
     sets.kind[0], sets.friction[0] = INTERVAL, joints.friction[j]
     sets.stops[0, 0] = sets.stops[0, 1] = sets.stops[0, 2] = 0.0
     if joints.coordinates[j] >= 0:
@@ -181,8 +206,6 @@ def _joint_rates(
     f, F, Phi = at.w[row, :1], at.work[row, :1], out.Phi[x, :1]
     X, Y, z = out.X[x, :1, :1], out.Y[x, :1, :1], out.z[x, :1]
     inside = project(sets, 0, f, F, 0.0, Phi, X, Y, z) == 1
-    if width == 0.0:
-        return
     margin = min(f[0] - least, least + width - f[0])
     out.near[x] = margin <= _ROUNDING * width if inside else abs(F[0]) <= known
     if smoothing > 0.0:

@@ -38,20 +38,10 @@ from nmdp_pin._kernels.step.stage import (
     linearise,
     saturate_at,
 )
-from nmdp_pin._kernels.step.step import (
-    OUTCOME,
-    Memory,
-    Options,
-    Scheme,
-    Start,
-    attainable,
-    list_weights,
-    open_step,
-    place_of,
-    rounding_of,
-    state_stage,
-)
-from nmdp_pin._kernels.step.vi_newton import CONVERGED, Tolerances, blocks_of, solve_stage
+from nmdp_pin._kernels.step.step_records import OUTCOME, Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
+from nmdp_pin._kernels.step.tolerances import Tolerances, attainable, place_of, rounding_of
+from nmdp_pin._kernels.step.vi_newton import CONVERGED, blocks_of, solve_stage
 from nmdp_pin._kernels.tree.joints import gains, interval
 
 _TIGHT = 1e-13  # tolerance of a solution to rounding
@@ -69,6 +59,7 @@ def resolve_stage(
     start: Start,
     i: int,
     ends: Array,
+    made: Array,
     first: int,
     memory: Memory,
     counts: Array,
@@ -85,6 +76,7 @@ def resolve_stage(
         start: start of the step, with the weights of its end.
         i: index of the stage; the stages are settled in order.
         ends: configurations at the ends of the stages, shape (s, nq).
+        made: dofs of which these are the ends, shape (nv,).
         first: index of the point where the first stage ends.
         memory: overwritten.
         counts: counters, to which those of the stage are added.
@@ -123,7 +115,7 @@ def resolve_stage(
     motion, most = np.empty(at.v.size), 0.0
     difference(space, ends[i], at.q, motion)
     for l in range(motion.size):
-        most = max(most, abs(motion[l]))
+        most = max(most, abs(motion[l]) if made[l] else 0.0)
     settled, slip = most <= _SAME and outcome == CONVERGED, options.slip / stage.rate
     near = at.sums[RESIDUAL] <= attainable(system, stage, options.tolerance)
     if most <= _SAME and near and at.sums[SLIP] <= slip:

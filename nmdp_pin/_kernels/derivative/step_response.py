@@ -32,7 +32,7 @@ from nmdp_pin._kernels.derivative.step_derivatives import (
 )
 from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
 from nmdp_pin._kernels.step.stage import NEWTON_EULER, StageJacobians, System
-from nmdp_pin._kernels.step.step import Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 
 
 @jit
@@ -97,6 +97,7 @@ def respond_to_start(
     scheme: Scheme,
     start: Start,
     end: Array,
+    made: Array,
     smoothing: float,
     judged: bool,
     repeated: bool,
@@ -114,6 +115,7 @@ def respond_to_start(
         scheme: time scheme that made the step.
         start: start of the step, with the weights of its end.
         end: [q; v] at its end, shape (nq + nv,).
+        made: dofs whose step it is, shape (nv,).
         smoothing: as in `respond`.
         judged: whether impacts decided on the time scheme.
         repeated: whether the step is a repetition in first order.
@@ -142,7 +144,7 @@ def respond_to_start(
     settled, index, number = True, 0, 0
     for i in range(stages):
         index, same, known = resolve_stage(
-            system, options, scheme, start, i, ends, index, memory, counts
+            system, options, scheme, start, i, ends, made, index, memory, counts
         )
         settled = settled and same
         at = memory.points[index]
@@ -161,7 +163,7 @@ def respond_to_start(
             G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
         if system.forces:
             copy_vector(memory.linear.rho, linear.rho)
-            of_map = map_rates(system, stage, at, linear, known, smoothing)
+            of_map = map_rates(system, stage, at, linear, rates, system.scales, known, smoothing)
             motions, rates = rates, new_rates(nv, nz, k, nw, True)
             along_map(stage, at, motions, of_map, rates)
         if handle:

@@ -9,7 +9,7 @@ from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.geometry.touched_surface import is_swept
 from nmdp_pin._kernels.step.impacts import MOVES, SUNK, UNLOADED, ends_of, slides_back
 from nmdp_pin._kernels.step.stage import StageIterate, System, count_rows
-from nmdp_pin._kernels.step.step import Memory, Start
+from nmdp_pin._kernels.step.step_records import Memory, Start
 from nmdp_pin._kernels.tree.joints import stop
 
 # Kinds of switches, in the order of their names.
@@ -90,7 +90,7 @@ def find_landings(
     contacts, joints, velocities = memory.stage.contacts, system.joints, memory.velocities
     n, number, places = contacts.n[0], 0, memory.origin.places
     place_contacts(system.candidates, contacts, memory.origin.P, places)
-    ends = ends_of(system, memory.stage, end, memory.stage.rate)
+    ends = ends_of(system, memory.stage, end, memory.stage.rate, memory.islands)
     for i in range(count_rows(system, memory.stage)):
         if i < n:
             before, after = places.depth[i], end.places.depth[i]

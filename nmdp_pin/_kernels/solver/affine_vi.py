@@ -64,6 +64,7 @@ class AffineVI(NamedTuple):
         proximal: term that holds forces at f0, F + proximal (f - f0) / rho, shape (1,).
         length: motion by which an entry of the map counts [m], shape (blocks,).
         enough: entries of the map that do not matter, shape (blocks,).
+        rounding: entries of the map that are rounding errors, shape (blocks,).
     """
 
     sets: ForceSets
@@ -80,6 +81,7 @@ class AffineVI(NamedTuple):
     proximal: Array
     length: Array
     enough: Array
+    rounding: Array
 
 
 class MapPieces(NamedTuple):
@@ -309,7 +311,8 @@ def _search(
         if not square < np.inf:
             break
         unbalanced = _unbalanced(vi, f0, f, dq, room.right)
-        if near and unbalanced <= (_ROUGHLY if refined else _BALANCED):
+        # forces that are given are near in every step of a creep, so that one step is always made
+        if near and iteration > 0 and unbalanced <= (_ROUGHLY if refined else _BALANCED):
             return True
         refined = near
         if iteration == most or not newton_direction(vi, here, kept, room):

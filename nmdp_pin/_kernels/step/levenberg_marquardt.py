@@ -49,8 +49,10 @@ from nmdp_pin._kernels.step.position_step import (
     free_motors,
     linearise_step,
 )
-from nmdp_pin._kernels.step.step import ROUNDING, allowed_gain
-from nmdp_pin._kernels.tree.tree import body_twists, kinetic_energy, potential_energy
+from nmdp_pin._kernels.step.step import allowed_gain
+from nmdp_pin._kernels.step.tolerances import ROUNDING
+from nmdp_pin._kernels.tree.tree import body_twists
+from nmdp_pin._kernels.tree.tree import energies as energies_of
 
 LEAST = 0.1  # a lam below it is 0; the first rejection makes it GROW times this
 GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and after a step taken
@@ -255,15 +257,16 @@ def close_step(step: PositionStep) -> None:
     trial, ref, energies, tree = step.trial, step.ref, step.energies, step.scene.tree
     twists = np.empty((len(tree.parents) + 1, 6))
     body_twists(tree, trial.S, trial.v, twists)
-    energies[0] = kinetic_energy(tree, trial.P, twists, trial.v)
-    energies[1] = potential_energy(tree, trial.P)
+    energies[0], energies[1] = energies_of(tree, trial.P, twists, trial.v)
     energies[3] = pivot_ratio(step.F)
     work = 0.0
     for k in range(len(trial.v)):
         work += step.start.h * trial.tau[k] * trial.v[k]
     gain = energies[0] + energies[1] + trial.forces.energies[0] - work
     gain -= ref.energies[0] + ref.energies[1] + energies[2]
-    if not gain <= allowed_gain(tree, LARGEST_GAIN, ref.energies[0] + max(work, 0.0) + energies[2]):
+    if not gain <= allowed_gain(
+        tree.weight, LARGEST_GAIN, ref.energies[0] + max(work, 0.0) + energies[2]
+    ):
         step.account[OUTCOME] = ENERGY_GAINED
 
 

@@ -74,9 +74,8 @@ from nmdp_pin._kernels.tree.tree import (
     add_children,
     add_pairs,
     body_twists,
+    energies,
     forward_kinematics,
-    kinetic_energy,
-    potential_energy,
     project_stiffness,
     project_wrenches,
     subtract_from_bodies,
@@ -286,8 +285,7 @@ def begin(step: PositionStep) -> bool:
             ref.metric[i, j] /= h * h
         ref.metric[i, i] += torque.kd[i] / h + torque.kp[i]
     copy_matrix(ref.metric, ref.U)
-    ref.energies[0] = kinetic_energy(tree, ref.P0, ref.twists, start.v0)
-    ref.energies[1] = potential_energy(tree, ref.P0)
+    ref.energies[0], ref.energies[1] = energies(tree, ref.P0, ref.twists, start.v0)
     return cholesky(ref.U)
 
 

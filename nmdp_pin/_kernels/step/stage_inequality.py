@@ -12,16 +12,17 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import all_finite, copy_matrix, factor, solve_factored
+from nmdp_pin._kernels.algebra.linear import (
+    all_finite,
+    copy_matrix,
+    copy_vector,
+    factor,
+    solve_factored,
+)
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
-from nmdp_pin._kernels.contact.friction_cone import depth_of_force
 from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
 from nmdp_pin._kernels.solver.force_sets import (
-    INTERVAL,
-    POLYHEDRAL_CONE,
-    ROUND_CONE,
-    SIMPLEX,
     ForceSets,
     new_sets,
     project,
@@ -31,19 +32,14 @@ from nmdp_pin._kernels.step.stage import (
     StageIterate,
     StageJacobians,
     System,
-    force_of,
 )
+from nmdp_pin._kernels.step.stage_sets import state_sets
 from nmdp_pin._kernels.tree.joints import motor
 
 CONVERGED, SINGULAR, QP_FAILED = 0, 4, 6  # as in `nmdp_pin._state.status`
 HELD = -1  # an outcome of iterations alone
 _PROXIMAL = (1e-2, 1.0)  # terms of inequalities that are not solved without one
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
-_LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the largest one
-_FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
-_LEAST_DEPTH = 1e-12  # [m] at which the tangent of a bound is taken at least
-_OF_DEPTH, _OF_SLIP = 1e-6, 0.1  # shares of the depth and the slip that an inequality leaves
-_ROUNDING = 3e-15  # share of the largest motion of an inequality, to which it is solved at best
 
 
 @jit
@@ -145,6 +141,7 @@ def state_vi(
         proximal=np.zeros(1),
         length=np.empty(blocks),
         enough=np.empty(blocks),
+        rounding=np.empty(blocks),
     )
     for b in range(k):
         row, size = at.active[b], first[b + 1] - first[b]
@@ -186,15 +183,6 @@ def _response_of(LU: Array, pivots: Array, vi: AffineVI) -> Array:
     if R.size > 0:
         solve_factored(LU, pivots, R)
     return R
-
-
-@jit
-def compliance_of(R: Array, J: Array, dofs: Array, felt: int, i: int, column: int) -> float:
-    """Motion along coordinate i of a block by a force whose response is a column of R."""
-    total = 0.0
-    for s in range(felt):
-        total += J[i, s] * R[dofs[s], column]
-    return total
 
 
 @jit
@@ -253,19 +241,14 @@ def newton_step(
         if b >= k and vi.motion[b, 0] == 0.0:
             for s in range(vi.felt[b]):
                 f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
-    if blocks > 0 and not solve_affine_vi(vi, f0[:n], f, dq):
-        outcome = QP_FAILED
-        for term in _PROXIMAL:
-            vi.proximal[0] = term
-            if solve_affine_vi(vi, f0[:n], f, dq):
-                outcome = HELD
-                break
+    if blocks > 0:
+        outcome = _solve_held(vi, f0[:n], f, dq)
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR
     for b in range(k):
         row, total = at.active[b], 1.0
         if system.forces and row < stage.contacts.n[0]:
-            _clip(vi.sets, b, vi.enough[b], f[first[b] : first[b + 1]])
+            _clip(vi.sets, b, vi.rounding[b], f[first[b] : first[b + 1]])
         if not system.forces:  # to the last bit weights are at least zero, and one at most in sum
             total = 0.0
             for e in range(first[b], first[b + 1]):
@@ -278,120 +261,29 @@ def newton_step(
 
 
 @jit
+def _solve_held(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
+    """Solve an inequality, with terms that hold forces back where it is not solved without.
+
+    Each begins where the first one did: what a search leaves that failed is far from any solution.
+    """
+    given, moved = vector(f.size), vector(dq.size)
+    copy_vector(f, given)
+    copy_vector(dq, moved)
+    if solve_affine_vi(vi, f0, f, dq):
+        return CONVERGED
+    for term in _PROXIMAL:
+        vi.proximal[0] = term
+        copy_vector(given, f)
+        copy_vector(moved, dq)
+        if solve_affine_vi(vi, f0, f, dq):
+            return HELD
+    return QP_FAILED
+
+
+@jit
 def _clip(sets: ForceSets, b: int, none: float, f: Array) -> None:
-    """Move a force to its cone, from which the map may be off by a tolerance, which is none."""
+    """Move a force to its cone, from which it may be off by a tolerance; clear rounding errors."""
     Phi, z, X, Y, still = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3), zero_vector(3)
     project(sets, b, f, still, math.inf, Phi, X, Y, z)
     for e in range(3):
         f[e] = f[e] - Phi[e] if f[2] > none else 0.0
-
-
-@jit
-def state_sets(
-    system: System,
-    stage: Stage,
-    at: StageIterate,
-    slip: float,
-    R: Array,
-    free: Array,
-    vi: AffineVI,
-) -> None:
-    """Write kinds, stiffnesses and bounds of the sets of the active rows.
-
-    Args:
-        system: what all steps share.
-        stage: equations of the stage.
-        at: the point.
-        slip: bound on the slip of the stage [m].
-        R: A^-1 J_force', shape (nv, n).
-        free: motion without forces of the rows, shape (nv,).
-        vi: output, whose other arrays are written.
-    """
-    sets, n, largest = vi.sets, stage.contacts.n[0], 0.0
-    k = at.n_active[0]
-    for b in range(sets.kind.size):
-        begin, end, softest = sets.first[b], sets.first[b + 1], 0.0
-        for e in range(end - begin):
-            c = compliance_of(R, vi.J_motion[b], vi.dofs[b], vi.felt[b], e, begin + e)
-            c += vi.lift[b, e] if not system.forces or e == end - begin - 1 else 0.0
-            softest = max(softest, abs(c))
-        sets.rho[b] = softest
-        largest = max(largest, softest)
-    for b in range(sets.kind.size):
-        row = at.active[b] if b < k else -1
-        softest = max(sets.rho[b], _LEAST_SCALE * largest if not system.forces else 0.0)
-        sets.rho[b] = 1.0 / softest if softest > 0.0 else 1.0
-        vi.length[b] = 1.0 / sets.rho[b]
-        vi.enough[b] = _OF_SLIP * slip
-        if row < 0:
-            sets.kind[b] = INTERVAL
-        elif not system.forces:
-            sets.kind[b] = SIMPLEX
-            force = force_of(at, row)
-            vi.length[b] /= max(force, _LEAST_SCALE * system.tree.weight)
-        elif row < n:
-            sets.kind[b] = POLYHEDRAL_CONE if system.cone.sides > 0 else ROUND_CONE
-            _state_cone(system, at, b, R, free, vi)
-        else:
-            _state_interval(system, at, b, row - n, vi)
-    largest = _ROUNDING * _largest_motion(vi, free)
-    for b in range(sets.kind.size):
-        if sets.offset[b] > 0.0:
-            vi.enough[b] = min(vi.enough[b], _OF_DEPTH * sets.offset[b])
-        vi.enough[b] = max(vi.enough[b], largest) / vi.length[b]
-
-
-@jit
-def _largest_motion(vi: AffineVI, free: Array) -> float:
-    """The largest motion that an inequality knows of, whose rounding errors it has [m]."""
-    most = 0.0
-    for b in range(vi.felt.size):
-        for e in range(vi.motion.shape[1]):
-            moved = abs(vi.motion[b, e])
-            for s in range(vi.felt[b]):
-                moved += abs(vi.J_motion[b, e, s] * free[vi.dofs[b, s]])
-            most = max(most, moved * (vi.length[b] * vi.sets.rho[b]))
-    return most
-
-
-@jit
-def _state_cone(
-    system: System, at: StageIterate, b: int, R: Array, free: Array, vi: AffineVI
-) -> None:
-    """Friction and bound of a contact: the tangent of k d^p at a depth from below the solution's.
-
-    It is the depth of the force, but not beyond that of the force that would stop what falls
-    freely, which is the largest of those that could be the solution.
-    """
-    row, cone, sets = at.active[b], system.cone, vi.sets
-    depth, begin = at.places.depth[row], sets.first[b]
-    sets.friction[b], vi.depth[b] = at.places.friction[row], depth
-    falling = depth
-    for s in range(vi.felt[b]):
-        vi.of_depth[b, s] = -vi.J_force[b, 2, s]
-        falling += vi.of_depth[b, s] * free[vi.dofs[b, s]]
-    if not cone.stiffness < math.inf:
-        return
-    load = max(at.w[row, 2], 0.0)
-    give = compliance_of(R, vi.J_force[b], vi.dofs[b], vi.felt[b], 2, begin + 2)
-    stopping = max(falling, 0.0) / give if give > 0.0 else 0.0
-    most = depth_of_force(cone, max(load, stopping))
-    chosen = min(max(depth, depth_of_force(cone, load)), most) if depth > 0.0 else most
-    chosen = max(chosen, _LEAST_DEPTH)
-    sets.compliance[b] = 1.0 / (cone.power * cone.stiffness * chosen ** (cone.power - 1))
-    sets.offset[b] = chosen * (1.0 - 1.0 / cone.power)
-
-
-@jit
-def _state_interval(system: System, at: StageIterate, b: int, j: int, vi: AffineVI) -> None:
-    """Dry friction and stops of a joint."""
-    joints, sets = system.joints, vi.sets
-    sets.kind[b], sets.friction[b] = INTERVAL, joints.friction[j]
-    for s in range(vi.felt[b]):
-        vi.of_depth[b, s] = vi.J_force[b, 0, s]
-    if joints.coordinates[j] < 0:
-        return
-    x = at.q[joints.coordinates[j]]
-    sets.stops[b, 0] = joints.stiffness[j]
-    sets.stops[b, 1] = max(joints.lower[j] - x, -_FAR_STOP)
-    sets.stops[b, 2] = max(x - joints.upper[j], -_FAR_STOP)

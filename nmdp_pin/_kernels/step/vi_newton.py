@@ -8,7 +8,6 @@ variational inequality that results: it converges quadratically, and asks for no
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,38 +34,18 @@ from nmdp_pin._kernels.step.stage import (
     linearise,
 )
 from nmdp_pin._kernels.step.stage_inequality import HELD, newton_step
+from nmdp_pin._kernels.step.tolerances import Tolerances
 
 # Outcomes, as in `nmdp_pin._state.status`.
 CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
 BUDGET_SPENT = 8
 _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far too large
-_LARGE = 1e3  # residual over the present one, or the weight, beyond which a step is too long
+# Residual over the present one, or the weight, beyond which a step is too long: with forces G is
+# nearly linear, with weights their k d^p is in it
+_LARGE, _LARGE_OF_WEIGHTS = 1e3, 1.0
 _NEAR = 100.0  # multiple of the tolerances within which a point is near a solution
 _SURE = 0.1  # share of the residual that a step leaves, below which the estimate of it is one
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
-
-
-class Tolerances(NamedTuple):
-    """Stopping criteria of a stage, and options of the iteration.
-
-    Args:
-        residual: bound on the entries of G, as shares of `System.scales`.
-        rounding: entries of G that are rounding errors, as shares of `System.inertias`.
-        slip: bound on the motion that other forces could still prevent at a contact [m].
-        place: the same that rounding errors of places leave [m]; where the bound is below it, an
-            iteration more is made.
-        depth: error of a depth by which a force may be larger than its bound [m].
-        max_iterations: largest number of iterations from one initial guess.
-        derived: whether the derivatives at the last point are asked for, which then is evaluated.
-    """
-
-    residual: float
-    rounding: float
-    slip: float
-    place: float
-    depth: float
-    max_iterations: int
-    derived: bool
 
 
 @jit
@@ -231,11 +210,11 @@ def solve_stage(
             evaluate(system, stage, here, True)
             evaluations += 1
         else:
-            t = 1.0
+            t, large = 1.0, _LARGE if system.forces else _LARGE_OF_WEIGHTS
             for _ in range(_MOST_TRIES):
                 residual = try_step(system, stage, here, dq, w1, t, there)
                 evaluations += 1
-                if residual <= _LARGE * max(here.sums[RESIDUAL], system.tree.weight):
+                if residual <= large * max(here.sums[RESIDUAL], system.tree.weight):
                     break
                 counts[2] += 1
                 t *= _SHORTEN
