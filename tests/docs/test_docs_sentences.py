@@ -419,7 +419,7 @@ def readme() -> list[str]:
         for row in ("veers by at most [deg]", "slides further by at most [%]")
     )
     return [
-        f"rises {value(rise, 'first rise m'):.2f} m at first in the limit of short steps",
+        f"the first jump rises {value(rise, 'first rise m'):.2f} m in the limit of short steps",
         f"veer by up to {veers:g} degrees and slide up to {further:g} % further",
     ]
 
