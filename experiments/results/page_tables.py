@@ -167,6 +167,27 @@ def _rises(folder: Path) -> Table:
 _RISES = {"second order (default)": "jump-order2", "first order": "jump-order1"}
 
 
+def _hard_ground(folder: Path) -> Table:
+    """Evaluations a step on rigid and soft ground, of all robots and methods: mean and largest."""
+    found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    for row in read_data(folder / "hard-ground.csv"):
+        if row["depth"] == "0" or (row["depth"] == "0.001" and row["noise"] != "0"):
+            cells = found.setdefault((row["order"], row["noise"], row["depth"]), {})
+            cells.setdefault(row["step"], []).append(value(row, "evaluations"))
+    lines = tuple(
+        (
+            *(order, noise, "rigid" if depth == "0" else f"{1e3 * float(depth):g}"),
+            *(
+                f"{np.mean(own):.1f} ({max(own):.1f})"
+                for own in found[order, noise, depth].values()
+            ),
+        )
+        for order, noise, depth in sorted(found)
+    )
+    heads = (f"{1e3 * float(step):g} ms" for step in next(iter(found.values())))
+    return Table("", ("order", "noise [rad]", "static depth [mm]", *heads), lines)
+
+
 def _ratios(folder: Path) -> Table:
     """Least and most of the ratios of a case."""
     rows: dict[str, list[str]] = {}
@@ -258,6 +279,7 @@ DERIVED = {
     "table1-wide": Derived(lambda folder: wide_table(folder, _WIDE)),
     "locomotion": Derived(_locomotion),
     "rises": Derived(_rises, tuple(_RISES.values())),
+    "hard-ground": Derived(_hard_ground),
     "ratios": Derived(_ratios, ("work-precision-ratios",)),
     "physics": Derived(_physics, tuple(f"physics-{name}" for name in _PHYSICS)),
 }

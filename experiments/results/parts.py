@@ -87,6 +87,7 @@ _JUMP = "benchmarks/trajectories.py robosimian-jump-paper"
 _CHAOS = "--motion robosimian-walk-fast --preset recommended --ms 1 20 50"
 _GO2 = "go2 --duration 0.3 --set integrator.dt=0.01"
 _QP = "robosimian-jump-paper robosimian-walk --qp --duration 3"
+_HARD = "--csv docs/results/hard-ground.csv"
 _BATCH = "--size 16 256 --links 5 --csv docs/results/batch.csv"
 
 PARTS = (
@@ -118,6 +119,7 @@ PARTS = (
     Part("planning push", "benchmarks/planning.py push", 1.0, {"planning-push": 0}),
     _script("terrain", 0.3, "terrain"),
     _script("granular", 0.1, "granular"),
+    Part("hard_ground", f"benchmarks/hard_ground.py {_HARD}", 2.0),
     Part("falls", "benchmarks/falls.py --number 500", 1.0, {"falls": 0}),
     _script("obstacles", 18.0, "obstacles"),
     _script("pile", 1.5, "pile"),

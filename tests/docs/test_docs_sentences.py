@@ -15,6 +15,10 @@ from nmdp_pin.experiments.data_file import read_data, value
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven")
 
 
+FEW, MORE = {"1": 5, "2": 10}, {"1": 8, "2": 16}
+AIMS = {"0": FEW, "0.15": FEW, "0.4": MORE}  # evaluations a step on hard ground: noise, order
+
+
 def rows(name: str, **key: str) -> list[dict[str, str]]:
     """Rows of a data file that have these texts."""
     found = read_data(ROOT / f"docs/results/{name}.csv")
@@ -381,10 +385,19 @@ def accuracy() -> list[str]:
         ]
         for name in ("robosimian-walk", "spider-walk")
     }
+    hard = rows("hard-ground")
+    count = {key: sum(int(row[key]) for row in hard) for key in ("steps", "failed", "halved")}
+    assert not count["failed"]
+    dear = [row for row in hard if value(row, "evaluations") > AIMS[row["noise"]][row["order"]]]
+    halved = sum(value(r, "halved") >= value(r, "steps") / 100 for r in hard if r not in dear)
+    assert {row["step"] for row in dear} == {"0.04"}
     top = line("limits-top", "`ne-nmdp`, second order")
     assert top[2] == pytest.approx(top[0], abs=0.01)
     deep = line("limits-motion", "robosimian-jump-paper, 4 s, 50 ms")
     return [
+        f"None of {count['steps']:,} steps failed, and {count['halved']} were halved",
+        f"{len(hard) - len(dear)} of {len(hard)} cells meet it",
+        f"In {halved} of those that do, 1 % or more of the steps were halved",
         f"[down to {100.0 / max(soft):.0f} % of the CPU time]",
         f"rises {long[0]}, {long[1]} and {long[2]} m at 30, 40 and 50 ms, "
         f"{rise['order2']['5']:.3f} m in the limit",

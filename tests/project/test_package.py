@@ -63,7 +63,7 @@ def test_the_source_distribution_is_whole(distribution):
 def test_what_is_installed_is_whole(distribution, tmp_path):
     """The wheel of the source distribution, installed, loads every robot and scenario."""
     site = tmp_path / "site"
-    words = "install --quiet --no-deps --no-index --no-build-isolation --target".split()
+    words = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
     pip = [sys.executable, "-m", "pip", *words, str(site), str(distribution)]
     done = subprocess.run(pip, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
