@@ -214,7 +214,7 @@ def rest() -> None:
 def motion() -> None:
     """What recovery does to gaits: how far they get, and how deep feet go."""
     rows = {}
-    cases = (("robosimian-walk", 6.0), ("spider-walk", 6.0), ("robosimian-jump", 4.0))
+    cases = (("robosimian-walk", 6.0), ("spider-walk", 6.0), ("robosimian-jump-paper", 4.0))
     for (name, duration), h in itertools.product(cases, (0.05, 0.01)):
         cells = []
         for words in ([], ["contact.recovery=0"]):

@@ -151,7 +151,7 @@ def jump(method, dt, *, secants=True, recovery=RECOVERY, zeta=0.0):
         options["secants"] = "false"
     overrides = [f"integrator.{key}={value}" for key, value in options.items()]
     overrides += [f"contact.recovery={recovery}", f"contact.zeta={zeta}"]
-    return Scenario.load("robosimian-jump", overrides=overrides).build(visuals=False)
+    return Scenario.load("robosimian-jump-paper", overrides=overrides).build(visuals=False)
 
 
 @pytest.mark.parametrize("dt", [0.01, 0.05])

@@ -572,7 +572,7 @@ def test_steps_of_a_robot(method, dt, order, monkeypatch):
 
     monkeypatch.setattr(step_kernels, "make_step", recorded)
     setup = Scenario.load(
-        "robosimian-jump",
+        "robosimian-jump-paper",
         overrides=[
             f'integrator.name="{method}"',
             f"integrator.dt={dt}",

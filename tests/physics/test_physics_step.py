@@ -170,7 +170,9 @@ def test_a_step_replays_in_another_simulator_with_daqp(objective):
 
 def test_a_driven_robot_replays_to_the_bit_from_the_middle():
     """Robosimian's jump at 50 ms, from a state in the middle of it."""
-    setup = Scenario.load("robosimian-jump", overrides=["integrator.dt=0.05"]).build(visuals=False)
+    setup = Scenario.load("robosimian-jump-paper", overrides=["integrator.dt=0.05"]).build(
+        visuals=False
+    )
     states, results = [setup.state], []
     for start in (0, 10):
         state = states[start]

@@ -38,7 +38,7 @@ def cluster():
 @pytest.fixture(scope="module")
 def case():
     """A simulator, a start and torques."""
-    simulator = Scenario.load("robosimian-jump").build(visuals=False).simulator
+    simulator = Scenario.load("robosimian-jump-paper").build(visuals=False).simulator
     robot = simulator.robot
     x0 = np.concatenate([robot.standing, np.zeros(robot.model.nv)])
     u = np.random.default_rng(0).standard_normal((NB, NT, len(robot.driven)))

@@ -201,7 +201,7 @@ def test_free_flyer_starts_as_told():
 def test_planar_base_starts_as_told():
     """x, z and pitch of the file reach the base's link, and their rates its velocity."""
     setup = Scenario.load(
-        "robosimian-jump",
+        "robosimian-jump-paper",
         overrides=[
             "robot.initial.position=[1.0, 0.0, 2.0]",
             "robot.initial.rpy=[0.0, 0.3, 0.0]",
@@ -240,7 +240,7 @@ def test_gait_that_does_not_loop_holds_its_last_knot():
     far = 100.3  # [s] in the middle of a looped jump
     targets = []
     for loop in ("true", "false"):
-        setup = Scenario.load("robosimian-jump", overrides=[f"controller.loop={loop}"]).build(
+        setup = Scenario.load("robosimian-jump-paper", overrides=[f"controller.loop={loop}"]).build(
             visuals=False
         )
         command = setup.controller.command(setup.simulator.state(t=far), 0.0)

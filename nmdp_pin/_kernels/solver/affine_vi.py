@@ -6,10 +6,11 @@ which is piecewise smooth: each iteration solves its derivative on the present p
 Newton method), and is halved where the map does not fall. A block's own rows give its forces as
 functions of dq, which leaves nv equations, however many blocks there are.
 
-Where forces are redundant, as those of four corners of a box, the derivative is singular along what
-changes no motion; a small multiple of the identity keeps forces there as they are. Nothing is
+Where forces are redundant, as those of many points of a foot, the derivative is singular along what
+changes no motion. A small multiple of the identity keeps forces there as they are; nothing is
 inexact by it, since the map itself has none. Where motions along them contradict each other, as
-long as they all stick, forces would go far, and the last search takes a larger multiple.
+long as they all stick, forces would go far. Then they are held by a larger multiple, which falls
+with the map (as in a Levenberg-Marquardt method).
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ from nmdp_pin._kernels.compiler.record import indices, matrix, vector
 from nmdp_pin._kernels.solver.force_sets import INTERVAL, SIMPLEX, ForceSets, interval_row, project
 
 _REDUNDANT = 1e-8  # share of a force by which one that changes no motion stays as it is
-_HELD = 1e-3  # the same, where they would go far
-_FROM_GIVEN, _FROM_NONE = 15, 20  # most iterations from the forces given, and from none
+_HELD = (1e-3, 1e-3, 1e-2)  # the same where they would go far, at first, in each of the searches
+_FROM_GIVEN, _FROM_NONE = 20, 25  # most iterations from the forces given, and from none
 _FALL, _TRIALS = 1e-3, 6  # of the map's square, by a share of a step; and shares of a step
 # Forces that a motion may leave: those that sticking contacts lose to rounding, which another
 # iteration brings back, and those after it
 _BALANCED, _ROUGHLY = 1e-10, 1e-7
 _RECENT = 4  # iterations whose largest map has to fall
+_TINY = 1e-300  # [m^2], least square of a map
 
 
 class AffineVI(NamedTuple):
@@ -300,39 +302,44 @@ def _search(
 ) -> bool:
     """Newton's method from forces and a motion; see `solve_affine_vi`.
 
-    A step is halved until the map is smaller than the largest one of the last few: one that has to
-    fall in each of them stops at kinks (Grippo, Lampariello and Lucidi).
+    The first step that does not make the map smaller is made again with forces held; from then on
+    steps are halved until it is smaller than the largest one of the last few: one that has to fall
+    in each of them stops at kinks (Grippo, Lampariello and Lucidi).
     """
-    recent, refined = vector(_RECENT), False
+    recent, refined, holds = vector(_RECENT), False, False
     square, near = natural_map(vi, f0, f, dq, here)
+    first = max(square, _TINY)
     for e in range(_RECENT):
         recent[e] = square
     for iteration in range(most + 1):
-        if not square < np.inf:
-            break
         unbalanced = _unbalanced(vi, f0, f, dq, room.right)
         # forces that are given are near in every step of a creep, so that one step is always made
         if near and iteration > 0 and unbalanced <= (_ROUGHLY if refined else _BALANCED):
             return True
         refined = near
-        if iteration == most or not newton_direction(vi, here, kept, room):
+        share = kept * min(1.0, (square / first) ** 0.25) if holds else _REDUNDANT
+        if iteration == most or not newton_direction(vi, here, share, room):
             break
-        t, bound = 1.0, 0.0
+        t, bound, falls, now = 1.0, 0.0, False, 0.0
         for e in range(_RECENT):
             bound = max(bound, recent[e])
-        for trial in range(_TRIALS):
+        for trial in range(_TRIALS if holds else 1):
             _step(f, t, room.df, room.f)
             _step(dq, t, room.ddq, room.dq)
-            square, near = natural_map(vi, f0, room.f, room.dq, there)
+            now, near = natural_map(vi, f0, room.f, room.dq, there)
             same = trial == 0 and _same_pieces(here.piece, there.piece)
-            if square <= (1.0 - _FALL * t) * bound or same or near:
+            falls = now <= (1.0 - _FALL * t) * bound or same or near
+            if falls:
                 break
             t *= 0.5
-        if not square < np.inf:
+        if not (falls or holds):
+            holds, near = True, refined
+            continue
+        if not now < np.inf:
             break
         copy_vector(room.f, f)
         copy_vector(room.dq, dq)
-        recent[iteration % _RECENT] = square
+        square = recent[iteration % _RECENT] = now
         here, there = there, here
     return False
 
@@ -384,11 +391,10 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> bool:
         f=np.empty(n),
         dq=np.empty(nv),
     )
-    if _search(vi, f0, f, dq, _REDUNDANT, _FROM_GIVEN, here, there, room):
-        return True
-    for kept in (_REDUNDANT, _HELD):
-        if not _without_forces(vi, f0, f, dq, room):
-            return False
-        if _search(vi, f0, f, dq, kept, _FROM_NONE, here, there, room):
+    for start in range(len(_HELD)):
+        if start > 0 and not _without_forces(vi, f0, f, dq, room):
+            break
+        most = _FROM_GIVEN if start == 0 else _FROM_NONE
+        if _search(vi, f0, f, dq, _HELD[start], most, here, there, room):
             return True
     return False
