@@ -313,8 +313,10 @@ def _search(
         recent[e] = square
     for iteration in range(most + 1):
         unbalanced = _unbalanced(vi, f0, f, dq, room.right)
-        # forces that are given are near in every step of a creep, so that one step is always made
-        if near and iteration > 0 and unbalanced <= (_ROUGHLY if refined else _BALANCED):
+        # Forces that are given are near in every step of a creep, so that one step is always made;
+        # forces that are held become exact by one more.
+        stays = iteration > 0 and (refined or not holds)
+        if near and stays and unbalanced <= (_ROUGHLY if refined else _BALANCED):
             return True
         refined = near
         share = kept * min(1.0, (square / first) ** 0.25) if holds else _REDUNDANT
