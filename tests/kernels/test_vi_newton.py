@@ -12,8 +12,8 @@ from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.geometry.planes import place_references
-from nmdp_pin._kernels.step import step as step_kernels
 from nmdp_pin._kernels.step import outcomes, step_records
+from nmdp_pin._kernels.step import step as step_kernels
 from nmdp_pin._kernels.step import tolerances as tolerances_module
 from nmdp_pin._kernels.step.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
 from nmdp_pin._kernels.step.tolerances import Tolerances
