@@ -18,7 +18,7 @@ from nmdp_pin.derivatives import StepDifferentiator, step_derivatives
 
 RELATIVE = 2e-6  # error at the best step; steps are solved to 1e-13
 H = scenes.H
-STEPS = (3e-8, 1e-7, 3e-7)  # of the differences: rounding spoils the first, a kink the last
+STEPS = (3e-8, 1e-7, 3e-7, 1e-6)  # of the differences: rounding spoils the first, a kink the last
 AIR_STEPS = (1e-6,)  # pinocchio's difference of a wheel, a continuous joint, may be 0 below 1e-8
 FRICTION = 1e-5  # of the differences of friction
 SOFT = FrictionCone(stiffness=1e4, power=2)  # bodies that lie centimetres in each other

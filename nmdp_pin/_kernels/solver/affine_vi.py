@@ -34,7 +34,7 @@ from nmdp_pin._kernels.compiler.record import indices, matrix, vector
 from nmdp_pin._kernels.solver.force_sets import INTERVAL, SIMPLEX, ForceSets, interval_row, project
 
 _REDUNDANT = 1e-8  # share of a force by which one that changes no motion stays as it is
-_HELD = (1e-3, 1e-3, 1e-2)  # the same where they would go far, at first, in each of the searches
+_HELD = (1e-3, 1e-8, 1e-2)  # the same where they would go far, at first, in each of the searches
 _FROM_GIVEN, _FROM_NONE = 20, 25  # most iterations from the forces given, and from none
 _FALL, _TRIALS = 1e-3, 6  # of the map's square, by a share of a step; and shares of a step
 # Forces that a motion may leave: those that sticking contacts lose to rounding, which another
@@ -313,17 +313,20 @@ def _search(
         recent[e] = square
     for iteration in range(most + 1):
         unbalanced = _unbalanced(vi, f0, f, dq, room.right)
-        # forces that are given are near in every step of a creep, so that one step is always made
-        if near and iteration > 0 and unbalanced <= (_ROUGHLY if refined else _BALANCED):
+        # Forces that are given are near in every step of a creep, so that one step is always made;
+        # held ones become exact by a last step that does not hold them.
+        done = iteration > 0 and (refined or not holds)
+        if near and done and unbalanced <= (_ROUGHLY if refined else _BALANCED):
             return True
         refined = near
-        share = kept * min(1.0, (square / first) ** 0.25) if holds else _REDUNDANT
+        held = holds and not near
+        share = kept * min(1.0, (square / first) ** 0.25) if held else _REDUNDANT
         if iteration == most or not newton_direction(vi, here, share, room):
             break
         t, bound, falls, now = 1.0, 0.0, False, 0.0
         for e in range(_RECENT):
             bound = max(bound, recent[e])
-        for trial in range(_TRIALS if holds else 1):
+        for trial in range(_TRIALS if held else 1):
             _step(f, t, room.df, room.f)
             _step(dq, t, room.ddq, room.dq)
             now, near = natural_map(vi, f0, room.f, room.dq, there)
@@ -332,7 +335,9 @@ def _search(
             if falls:
                 break
             t *= 0.5
-        if not (falls or holds):
+        if not (falls or held):
+            if holds:  # exact ones go far
+                return unbalanced <= _ROUGHLY
             holds, near = True, refined
             continue
         if not now < np.inf:
