@@ -161,7 +161,10 @@ class StepDifferentiator:
                     StepDerivatives(result, Status.CONVERGED, of_x, of_u, of_p, switches, settled)
                 )
                 at = part.state
-        return functools.reduce(StepDerivatives.then, parts)
+        whole = functools.reduce(StepDerivatives.then, parts)
+        if len(parts) > 1:
+            return replace(whole, one_sided=(*whole.one_sided, Switch(-1, "sub-steps")))
+        return whole
 
     def _none(self, result: StepResult, status: Status, names: tuple[str, ...]) -> StepDerivatives:
         """NaN derivatives."""

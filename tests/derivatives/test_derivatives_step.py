@@ -247,6 +247,7 @@ def test_sub_steps_are_chained(method, control, order):
     assert result.status.ok
     assert len(result.step_sizes) >= 2
     found = StepDifferentiator(sim)(space.unpack(x), None, 2 * H, result=result)
+    assert found.one_sided.count(Switch(-1, "sub-steps")) == 1
     for d in np.random.default_rng(0).standard_normal((3, space.ndx)):
         d[: space.nv] *= H
         ends = []
