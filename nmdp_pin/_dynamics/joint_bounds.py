@@ -55,3 +55,14 @@ def largest_loads(robot: Robot) -> np.ndarray:
             ways = np.abs(stops[np.isfinite(stops)] - spring.rest)
             result[dof] = max(result[dof], spring.stiffness * ways.max(initial=0.0))
     return result
+
+
+def largest_push(robot: Robot) -> float:
+    """Largest effort of the motors of slides [N]; 0 without a bounded one."""
+    slides = [
+        joint.idx_v
+        for joint in list(robot.model.joints)[1:]
+        if joint.nv == 1 and joint.shortname().startswith("JointModelP")
+    ]
+    effort = robot.limits.effort[slides]
+    return float(effort[np.isfinite(effort)].max(initial=0.0))

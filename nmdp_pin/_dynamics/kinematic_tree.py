@@ -60,6 +60,22 @@ def check_kinematics(model: pin.Model) -> None:
             )
 
 
+def joints_with_turning_motions(model: pin.Model) -> list[str]:
+    """Names and kinds of joints whose motions turn in the frame of their body, as text.
+
+    They are universal and similar joints, and composite ones. Derivatives of forces and contacts,
+    pinocchio's too, take the motions for constant there.
+    """
+    q = pin.neutral(model)
+    moved = pin.integrate(model, q, np.linspace(0.3, 0.7, model.nv))
+    return [
+        f"'{name}' ({_name(joint)})"
+        for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True)
+        if _name(joint) not in _KINDS
+        and not np.array_equal(_subspace(joint, q), _subspace(joint, moved))
+    ]
+
+
 def manifold_of(model: pin.Model) -> Manifold:
     """The configuration space of a model."""
     kinds, first_q, first_v = [], [], []
@@ -122,8 +138,11 @@ def _array(M: pin.SE3) -> np.ndarray:
 
 def _motions(joint: pin.JointModel, q: np.ndarray) -> np.ndarray:
     """Motions of a joint's dofs in the frame of its body, of constant ones, shape (nv, 6)."""
-    if _name(joint) not in _KINDS:
-        return np.zeros((joint.nv, 6))
+    return _subspace(joint, q) if _name(joint) in _KINDS else np.zeros((joint.nv, 6))
+
+
+def _subspace(joint: pin.JointModel, q: np.ndarray) -> np.ndarray:
+    """Motions of a joint's dofs in the frame of its body at a configuration, shape (nv, 6)."""
     data = joint.createData()
     joint.calc(data, q)
-    return np.asarray(data.S, dtype=float).reshape(6, joint.nv).T
+    return np.array(data.S, dtype=float).reshape(6, joint.nv).T

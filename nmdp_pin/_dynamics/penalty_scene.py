@@ -26,14 +26,14 @@ def scene_of(system: System[Penalty], *, kind: int, semidefinite: bool) -> Scene
 
     Args:
         system: simulated system; the normal stiffness of its law is known, see
-            `Penalty.for_weight`.
+            `Penalty.for_load`.
         kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
         semidefinite: as in `Scene`.
     """
     robot, law = system.robot, system.law
     check_kinematics(robot.model)
     if law.normal_stiffness is None:
-        raise ContactError("the normal stiffness is not known; use law.for_weight(weight)")
+        raise ContactError("the normal stiffness is not known; use law.for_load(load)")
     return Scene(
         tree=tree_of(robot),
         candidates=candidates_of(robot, system.terrain),
