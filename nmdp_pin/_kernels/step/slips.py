@@ -153,8 +153,11 @@ def predicts_solution(
     )
     sets.first[1] = 3
     for b in range(at.n_active[1]):
-        row, moved = at.active[b], vector_of(linear.J_motion[b], dq)
-        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq)
+        row = at.active[b]
+        one, other = stage.contacts.bodies[row, 0], stage.contacts.bodies[row, 1]
+        begin, end = system.tree.spans[one], system.tree.spans[other]
+        moved = vector_of(linear.J_motion[b], dq, begin, end)
+        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq, begin, end)
         more = w1[row, 2] - at.w[row, 2]
         for e in range(3):
             f[e], F[e] = w1[row, e], at.work[row, e]
@@ -169,11 +172,15 @@ def predicts_solution(
 
 
 @jit
-def vector_of(J: Array, dq: Array) -> tuple[float, float, float]:
-    """J dq of a Jacobian of three rows or more."""
+def vector_of(J: Array, dq: Array, span: Array, other: Array) -> tuple[float, float, float]:
+    """J dq of a Jacobian of three rows or more, with entries in two spans of dofs."""
     x, y, z = 0.0, 0.0, 0.0
-    for l in range(dq.size):
-        x += J[0, l] * dq[l]
-        y += J[1, l] * dq[l]
-        z += J[2, l] * dq[l]
+    for both in range(2):
+        own = other if both > 0 else span
+        if both > 0 and own[0] == span[0] and own[1] == span[1]:
+            break
+        for l in range(own[0], own[1]):
+            x += J[0, l] * dq[l]
+            y += J[1, l] * dq[l]
+            z += J[2, l] * dq[l]
     return x, y, z

@@ -12,21 +12,24 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import (
-    all_finite,
-    copy_matrix,
-    copy_vector,
-    factor,
-    solve_factored,
+from nmdp_pin._kernels.algebra.block_lu import (
+    copy_coupled,
+    factor_coupled,
+    order_of,
+    solve_coupled,
 )
+from nmdp_pin._kernels.algebra.linear import all_finite, copy_matrix
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
-from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
+from nmdp_pin._kernels.solver.affine_solution import HELD_BACK, SOLVED, solve_affine_vi
+from nmdp_pin._kernels.solver.affine_vi import AffineVI
+from nmdp_pin._kernels.solver.components import couple_groups
 from nmdp_pin._kernels.solver.force_sets import (
     ForceSets,
     new_sets,
     project,
 )
+from nmdp_pin._kernels.solver.responses import responses_of
 from nmdp_pin._kernels.step.stage import (
     Stage,
     StageIterate,
@@ -38,7 +41,6 @@ from nmdp_pin._kernels.tree.joints import motor
 
 CONVERGED, SINGULAR, QP_FAILED = 0, 4, 6  # as in `nmdp_pin._state.status`
 HELD = -1  # an outcome of iterations alone
-_PROXIMAL = (1e-2, 1.0)  # terms of inequalities that are not solved without one
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 
 
@@ -69,16 +71,43 @@ def motor_rows(system: System, stage: Stage, at: StageIterate, rows: Array, moto
 
 
 @jit
-def _write_dofs(J_force: Array, J_motion: Array, rows: int, dofs: Array) -> int:
-    """Write the dofs on which a row acts or depends, in order; their number."""
-    k = 0
-    for l in range(J_force.shape[1]):
+def _write_dofs(
+    J_force: Array, J_motion: Array, rows: int, begin: int, end: int, dofs: Array, k: int
+) -> int:
+    """Write the dofs of a span on which a row acts or depends after k others; their number."""
+    for l in range(begin, end):
         for i in range(rows):
             if J_force[i, l] != 0.0 or J_motion[i, l] != 0.0:
                 dofs[k] = l
                 k += 1
                 break
     return k
+
+
+@jit
+def _dofs_of_row(
+    system: System,
+    stage: Stage,
+    linear: StageJacobians,
+    b: int,
+    row: int,
+    rows: int,
+    dofs: Array,
+) -> int:
+    """Write the dofs that active row b, which is `row`, feels; how many there are."""
+    J, K = linear.J_force[b], linear.J_motion[b]
+    if row >= stage.contacts.n[0]:
+        return _write_dofs(J, K, rows, 0, J.shape[1], dofs, 0)
+    one = system.tree.spans[stage.contacts.bodies[row, 0]]
+    other = system.tree.spans[stage.contacts.bodies[row, 1]]
+    if other[0] < one[0]:
+        one, other = other, one
+    k = _write_dofs(J, K, rows, one[0], one[1], dofs, 0)
+    return (
+        k
+        if one[0] == other[0] and one[1] > 0
+        else _write_dofs(J, K, rows, other[0], other[1], dofs, k)
+    )
 
 
 @jit
@@ -109,6 +138,7 @@ def state_vi(
         f0: output, coordinates of the blocks, shape (>= n,).
     """
     k, m, nv, touching = at.n_active[0], at.w.shape[1], at.v.size, at.n_active[1]
+    trees = system.tree.groups.size - 1
     asked, motors, A = np.empty((nv, nv)), np.empty(nv, np.int64), linear.A.copy()
     number = motor_rows(system, stage, at, asked, motors)
     blocks = k + number
@@ -119,9 +149,10 @@ def state_vi(
         first[b + 1] = first[b] + (m if b < touching else 1)
         if b < k:
             rows = linear.J_force.shape[1] if b < touching else 1
-            felt[b] = _write_dofs(linear.J_force[b], linear.J_motion[b], rows, dofs[b])
+            felt[b] = _dofs_of_row(system, stage, linear, b, at.active[b], rows, dofs[b])
         else:
-            felt[b] = _write_dofs(asked[b - k : b - k + 1], asked[b - k : b - k + 1], 1, dofs[b])
+            row = asked[b - k : b - k + 1]
+            felt[b] = _write_dofs(row, row, 1, 0, nv, dofs[b], 0)
         most = max(most, felt[b])
     sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
     for b in range(blocks + 1):
@@ -139,9 +170,13 @@ def state_vi(
         A=A,
         G=at.G,
         proximal=np.zeros(1),
+        held=np.zeros(first[blocks]),
         length=np.empty(blocks),
         enough=np.empty(blocks),
+        rough=np.empty(first[blocks]),
         rounding=np.empty(blocks),
+        groups=system.tree.groups,
+        coupled=np.zeros((trees, trees), np.bool_),
     )
     for b in range(k):
         row, size = at.active[b], first[b + 1] - first[b]
@@ -168,21 +203,8 @@ def state_vi(
             vi.J_motion[b, 0, s] = asked[b - k, c] / stiffness
             if sign == 0.0:
                 A[l, c] -= asked[b - k, c]
+    couple_groups(vi)
     return vi
-
-
-@jit
-def _response_of(LU: Array, pivots: Array, vi: AffineVI) -> Array:
-    """A^-1 J_force' of all coordinates, shape (nv, n)."""
-    first = vi.sets.first
-    R = np.zeros((len(LU), first[-1]))
-    for b in range(vi.felt.size):
-        for e in range(first[b + 1] - first[b]):
-            for s in range(vi.felt[b]):
-                R[vi.dofs[b, s], first[b] + e] = vi.J_force[b, e, s]
-    if R.size > 0:
-        solve_factored(LU, pivots, R)
-    return R
 
 
 @jit
@@ -215,8 +237,10 @@ def newton_step(
     vi = state_vi(system, stage, at, linear, f0)
     first, blocks = vi.sets.first, vi.felt.size
     n = first[blocks]
-    LU, pivots, motions = linear.A.copy(), indices(nv), np.empty((nv, 2))
-    if not factor(LU, pivots):
+    order = order_of(vi.groups, vi.coupled)
+    LU, pivots, motions = np.empty((nv, nv)), indices(nv), np.empty((nv, 2))
+    copy_coupled(linear.A, order, LU)
+    if not factor_coupled(LU, order, pivots):
         return SINGULAR
     for l in range(nv):  # with the forces as they are, and without those of the rows
         motions[l, 0] = motions[l, 1] = -at.G[l]
@@ -224,13 +248,14 @@ def newton_step(
         for e in range(first[b + 1] - first[b]):
             for s in range(vi.felt[b]):
                 motions[vi.dofs[b, s], 1] -= vi.J_force[b, e, s] * f0[first[b] + e]
-    solve_factored(LU, pivots, motions)
+    solve_coupled(LU, order, pivots, motions)
     copy_matrix(at.w[: len(w1)], w1)
     if not all_finite(motions.ravel()):
         return SINGULAR
     f, outcome = vector(n), CONVERGED
     if blocks > 0:
-        state_sets(system, stage, at, slip, _response_of(LU, pivots, vi), motions[:, 1], vi)
+        R = responses_of(vi, linear.A, order, LU, pivots)
+        state_sets(system, stage, at, slip, R, motions[:, 1], vi)
     for b in range(k):
         linear.rho[at.active[b]] = vi.sets.rho[b]
     for l in range(nv):
@@ -242,7 +267,8 @@ def newton_step(
             for s in range(vi.felt[b]):
                 f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
     if blocks > 0:
-        outcome = _solve_held(vi, f0[:n], f, dq)
+        solved = solve_affine_vi(vi, f0[:n], f, dq)
+        outcome = CONVERGED if solved == SOLVED else (HELD if solved == HELD_BACK else QP_FAILED)
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR
     for b in range(k):
@@ -258,26 +284,6 @@ def newton_step(
         for e in range(first[b + 1] - first[b]):
             w1[row, e] = f[first[b] + e] / total
     return outcome
-
-
-@jit
-def _solve_held(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
-    """Solve an inequality, with terms that hold forces back where it is not solved without.
-
-    Each begins where the first one did: what a search leaves that failed is far from any solution.
-    """
-    given, moved = vector(f.size), vector(dq.size)
-    copy_vector(f, given)
-    copy_vector(dq, moved)
-    if solve_affine_vi(vi, f0, f, dq):
-        return CONVERGED
-    for term in _PROXIMAL:
-        vi.proximal[0] = term
-        copy_vector(given, f)
-        copy_vector(moved, dq)
-        if solve_affine_vi(vi, f0, f, dq):
-            return HELD
-    return QP_FAILED
 
 
 @jit
