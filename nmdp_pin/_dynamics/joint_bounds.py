@@ -1,12 +1,12 @@
 """Stops, dry friction, motors and mimic joints of a robot as arrays for the kernels."""
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.joint_limits import simple_joints
+from nmdp_pin._robot.trees import inertia_at
 
 _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a joint into its stop
 _STATIC_ERROR = 1e-6  # [rad or m] by which the largest static load moves a joint off its primary
@@ -50,11 +50,7 @@ def largest_loads(robot: Robot) -> np.ndarray:
     The moment of a weight m g with inertia M about the axis is at most g sqrt(m M).
     """
     model, effort = robot.model, robot.limits.effort
-    data = model.createData()
-    pin.computeSubtreeMasses(model, data)
-    inertia = pin.crba(model, data, robot.standing).diagonal()
-    joints = enumerate(list(model.joints)[1:], 1)
-    mass = np.concatenate([np.full(joint.nv, data.mass[index]) for index, joint in joints])
-    weight = STANDARD_GRAVITY * np.sqrt(mass * inertia)
+    inertia, mass = inertia_at(model, robot.standing)
+    weight = STANDARD_GRAVITY * np.sqrt(mass * inertia.diagonal())
     result: np.ndarray = np.maximum(weight, np.where(np.isfinite(effort), effort, 0.0))
     return result

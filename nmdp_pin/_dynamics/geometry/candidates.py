@@ -7,7 +7,7 @@ import numpy as np
 
 from nmdp_pin._dynamics.geometry.blocks import balls_around, blocks_of, boxes_around
 from nmdp_pin._dynamics.geometry.hulls import placed
-from nmdp_pin._dynamics.geometry.polytopes import polytope_pairs
+from nmdp_pin._dynamics.geometry.polytopes import grouped, polytope_pairs
 from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, SolidPair, solid_pairs
 from nmdp_pin._dynamics.geometry.world_points import touches
 from nmdp_pin._kernels.compiler.callbacks import register
@@ -39,6 +39,7 @@ from nmdp_pin._terrain.shape import Solid
 from nmdp_pin._terrain.triangles import joined
 
 _SAME = 1e-6  # [m] between a disc and the end of a cylinder that it is
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # factors of the components of a product of vectors
 
 
 def n_pairs_of(candidates: ContactPairs) -> int:
@@ -230,20 +231,23 @@ def _own_polytopes(
     found = np.full(len(rows), -1)
     rims = (polytopes.kinds == CIRCULAR_RIM).tolist()
     pairs = polytopes.pairs.tolist()
+    of_rows = grouped(zip(rows.tolist(), bodies[:, 0].tolist(), strict=True)) if any(rims) else {}
+    pointed: list[bool] = facing.any(axis=1).tolist()
     for touched, own in (*pairs, *(pair[::-1] for pair in pairs)):
         if not rims[touched]:
             continue
         corners = polytopes.vertices[polytopes.first[own, 0] : polytopes.first[own + 1, 0]]
-        candidates = rows == polytopes.rows[touched]
-        candidates &= bodies[:, 0] == owners[polytopes.rows[own]]
-        for k in np.flatnonzero(candidates):
-            off = corners - local[k]
-            if rims[own]:  # on its axis
-                is_part = facing[k].any() and np.abs(np.cross(off[0], off[1])).max() < _SAME**2
-            else:
-                is_part = np.abs(off).max(axis=1).min(initial=np.inf) < _SAME
-            if is_part:
-                found[k] = own
+        at = int(polytopes.rows[touched]), int(owners[polytopes.rows[own]])
+        candidates = of_rows.get(at, np.zeros(0, np.int64))
+        if rims[own]:
+            candidates = np.array([k for k in candidates.tolist() if pointed[k]], np.int64)
+        off = corners[None] - local[candidates, None]
+        if rims[own]:  # on its axis
+            aside = off[:, 0, _NEXT] * off[:, 1, _LAST] - off[:, 0, _LAST] * off[:, 1, _NEXT]
+            is_part = np.abs(aside).max(axis=1, initial=0.0) < _SAME**2
+        else:
+            is_part = np.abs(off).max(axis=2).min(axis=1, initial=np.inf) < _SAME
+        found[candidates[is_part]] = own
     return found
 
 

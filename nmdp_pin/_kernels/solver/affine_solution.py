@@ -90,7 +90,7 @@ def _solve_component(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
     copy_vector(f, given)
     copy_vector(dq, moved)
     vi.proximal[0] = 0.0
-    if search(vi, f0, f, dq, _REDUNDANT, _FROM_GIVEN, False, room):
+    if search(vi, f0, f, dq, _REDUNDANT, _FROM_GIVEN, False, False, room):
         return SOLVED
     outcome = _approach(vi, f0, given, moved, f, dq, room)
     if outcome == SOLVED:
@@ -100,7 +100,7 @@ def _solve_component(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
     for kept in (_REDUNDANT, _FAR):
         if not _without_forces(vi, f0, f, dq, room):
             return UNSOLVED
-        if search(vi, f0, f, dq, kept, _FROM_NONE, False, room):
+        if search(vi, f0, f, dq, kept, _FROM_NONE, False, True, room):
             return SOLVED
     if outcome == HELD_BACK:
         copy_vector(held, f)
@@ -110,7 +110,7 @@ def _solve_component(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
         vi.proximal[0] = term
         copy_vector(given, f)
         copy_vector(moved, dq)
-        if search(vi, f0, f, dq, _REDUNDANT, _FROM_HELD, False, room):
+        if search(vi, f0, f, dq, _REDUNDANT, _FROM_HELD, False, True, room):
             return HELD_BACK
     return UNSOLVED
 
@@ -128,7 +128,7 @@ def _approach(
         copy_vector(f, vi.held)
         copy_vector(f, last)
         copy_vector(dq, motion)
-        if not search(vi, f0, f, dq, _REDUNDANT, _FROM_HELD, True, room):
+        if not search(vi, f0, f, dq, _REDUNDANT, _FROM_HELD, True, True, room):
             copy_vector(last, f)
             copy_vector(motion, dq)
             return outcome

@@ -1,8 +1,8 @@
 """Newton's method for the natural map of an affine variational inequality.
 
-The map is piecewise smooth: each iteration solves its derivative on the present pieces (a semismooth
-Newton method), and is halved where the map does not fall. A block's own rows give its forces as
-functions of dq, which leaves nv equations, however many blocks there are.
+The map is piecewise smooth: each iteration solves its derivative on the present pieces (semismooth
+Newton), and is halved where the map does not fall. A block's own rows give its forces as functions
+of dq, which leaves nv equations, however many blocks there are.
 
 Where forces are redundant, as those of four corners of a box, the derivative is singular along what
 changes no motion; a small multiple of the identity keeps forces there as they are. Nothing is
@@ -188,12 +188,21 @@ def _same_pieces(pieces: Array, others: Array) -> bool:
 
 @jit
 def search(
-    vi: AffineVI, f0: Array, f: Array, dq: Array, kept: float, most: int, roughly: bool, room: Room
+    vi: AffineVI,
+    f0: Array,
+    f: Array,
+    dq: Array,
+    kept: float,
+    most: int,
+    roughly: bool,
+    patient: bool,
+    room: Room,
 ) -> bool:
     """Newton's method from forces and a motion; False where it has not become small.
 
     A step is halved until the map is smaller than the largest one of the last few: one that has to
-    fall in each of them stops at kinks (Grippo, Lampariello and Lucidi).
+    fall in each of them stops at kinks (Grippo, Lampariello and Lucidi). Where no share of a step
+    makes it fall, one that is not patient ends.
 
     Args:
         vi: the inequality.
@@ -203,6 +212,7 @@ def search(
         kept: share of a force by which one that changes no motion stays as it is.
         most: largest number of iterations.
         roughly: whether `rough` entries of the map do not matter.
+        patient: whether it goes on where no share of a step makes the map fall.
         room: memory.
     """
     recent, refined, here, there = vector(_RECENT), False, room.here, room.there
@@ -219,7 +229,7 @@ def search(
         refined = near
         if iteration == most or not newton_direction(vi, here, kept, room):
             break
-        t, bound = 1.0, 0.0
+        t, bound, fell = 1.0, 0.0, False
         for e in range(_RECENT):
             bound = max(bound, recent[e])
         for trial in range(_TRIALS):
@@ -227,10 +237,11 @@ def search(
             _step(dq, t, room.ddq, room.dq)
             square, near = natural_map(vi, f0, room.f, room.dq, roughly, there)
             same = trial == 0 and _same_pieces(here.piece, there.piece)
-            if square <= (1.0 - _FALL * t) * bound or same or near:
+            fell = square <= (1.0 - _FALL * t) * bound or same or near
+            if fell:
                 break
             t *= 0.5
-        if not square < np.inf:
+        if not (square < np.inf and (fell or patient)):
             break
         copy_vector(room.f, f)
         copy_vector(room.dq, dq)
