@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._robot.catalog import bundled_robots, example_robots
     from nmdp_pin._robot.check import check_robot
     from nmdp_pin._robot.free_body import free_body, together
+    from nmdp_pin._robot.friction_pairs import with_frictions
     from nmdp_pin._robot.loading import load_robot
     from nmdp_pin._runs.failed_step import FailedStep
     from nmdp_pin._runs.motion import motion_of
@@ -103,6 +104,7 @@ __all__ = [
     "to_free_flyer",
     "together",
     "touching",
+    "with_frictions",
 ]
 
 _HOMES = {
@@ -120,6 +122,7 @@ _HOMES = {
         "_robot.catalog": "bundled_robots example_robots",
         "_robot.check": "check_robot",
         "_robot.free_body": "free_body together",
+        "_robot.friction_pairs": "with_frictions",
         "_robot.loading": "load_robot",
         "_runs.failed_step": "FailedStep",
         "_runs.motion": "motion_of",

@@ -98,7 +98,15 @@ def other_systems(
         )
         yield ahead, behind, 2.0 * step
     elif name == "friction":
+        if all(shape.friction is None for shape in _shapes(system)):
+            raise DerivativeError(
+                "no shape has a friction coefficient of its own, with respect to which there would "
+                "be a derivative; give `friction` to the terrain or a body"
+            )
         for i, shape in enumerate(_shapes(system)):
+            if shape.friction is None:
+                yield system, system, 1.0  # it has no part in the coefficient of any contact
+                continue
             if shape.friction == 0.0 and isinstance(system.law, WrenchSpace):
                 raise DerivativeError(
                     "where friction is 0 the vertices of a contact are one, and it has no "

@@ -42,7 +42,7 @@ class StepResult:
         objective: value of the objective at the end (K of the method); of `dissipation` the gap,
             the work that other forces could still save [J].
         kinetic_energy: kinetic energy [J].
-        potential_energy: potential energy of gravity [J].
+        potential_energy: potential energy of gravity and of the springs of joints [J].
         rejected: outer iterations whose step the solver did not take, counted as `iterations`.
         condition: estimated condition number of the last matrix that was factorised (1-norm); NaN
             where it was not computed.

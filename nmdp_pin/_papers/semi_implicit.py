@@ -16,7 +16,8 @@ from nmdp_pin._kernels.step.stage import StageIterate, evaluate, kinematics, lin
 from nmdp_pin._kernels.step.step import allowed_gain, energies_of
 from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._kernels.step.step_start import open_step, state_stage
-from nmdp_pin._kernels.tree.joints import add_springs, saturate
+from nmdp_pin._kernels.tree.joints import saturate
+from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._state.state import State
 
@@ -143,13 +144,13 @@ class SemiImplicit:
 
         With the PD of the command implicit and linear, q1 = q0 + h v1:
         M_hat = M + h kd + h^2 kp and r = M v0 + h (tau + kd v_target - kp (q0 - q_target) - c - g);
-        the springs of mimic joints likewise.
+        springs likewise.
         """
         state, h, form = start.state, start.h, self.form
         constant, kp, kd = self.gains()
         error = form.difference(self._memory.stage.torque.q_target, state.q)
         pull, stiffness = np.zeros(len(kp)), np.zeros((len(kp), len(kp)))
-        add_springs(form.joints, state.q, pull, stiffness)
+        add_springs(form.joints.springs, state.q, pull, stiffness)
         M_hat = start.M + np.diag(h * kd + h**2 * kp) + h**2 * stiffness
         right = start.M @ state.v + h * (constant - kp * error - pull - start.bias)
         return M_hat, right

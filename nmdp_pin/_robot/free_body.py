@@ -1,6 +1,6 @@
 """Free rigid bodies, as objects beside a robot, and robots and bodies in one model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -162,13 +162,22 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         visual_model=None if a.missing_visuals or b.missing_visuals else visual,
         collision_model=None if a.missing_collisions or b.missing_collisions else collision,
         limits=a.limits.beside(b.limits, f"{b.name}/"),
+        springs=(*a.springs, *(replace(s, joint=f"{b.name}/{s.joint}") for s in b.springs)),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
+        frictions={**a.frictions, **_shifted(b.frictions, shift)},
         disabled=a.disabled | {(i + shift, j + shift) for i, j in b.disabled},
         notes=tuple(notes),
         warnings=(*a.warnings, *(f"{b.name}: {warning}" for warning in b.warnings)),
         missing_visuals=a.missing_visuals + b.missing_visuals,
         missing_collisions=a.missing_collisions + b.missing_collisions,
     )
+
+
+def _shifted(
+    frictions: Mapping[tuple[int, int], float], shift: int
+) -> dict[tuple[int, int], float]:
+    """Coefficients of pairs of joints that come behind others; 0 stays the terrain."""
+    return {(i and i + shift, j and j + shift): mu for (i, j), mu in frictions.items()}
 
 
 def _both(first: ContactPoints, second: ContactPoints, shift: int) -> ContactPoints:

@@ -12,6 +12,7 @@ from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin._robot.spring import Spring
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RobotError
@@ -35,12 +36,15 @@ class Robot:
         collision_model: collision geometry, None if its meshes are absent.
         source: path of the URDF.
         limits: bounds of the joints; None: no bounds.
+        springs: springs of joints.
         kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
         kd: velocity gains of them, by joint [N m s/rad or N s/m].
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
             joints, by the index of the joint.
         disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
             or MJCF file says.
+        frictions: friction coefficients of pairs of joints, the lower index first and 0 for the
+            terrain, in the place of those of their shapes.
         notes: choices made while loading, one sentence each.
         warnings: what is odd in the description, or not simulated of it, and changes the motion,
             one sentence each.
@@ -61,10 +65,12 @@ class Robot:
     collision_model: pin.GeometryModel | None = None
     source: str = ""
     limits: JointLimits = None  # type: ignore[assignment]  # filled in below
+    springs: tuple[Spring, ...] = ()
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
     disabled: frozenset[tuple[int, int]] = frozenset()
+    frictions: Mapping[tuple[int, int], float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     missing_visuals: Missing = ()

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._files.array_file import to_json
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._files.output_file import check_writable
 from nmdp_pin._files.repetition import Repetition
 from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.frames import base_frame
@@ -91,7 +93,8 @@ class Recorder(AbstractContextManager["Recorder"]):
             q=q,
             v=v,
             kinetic_energy=kinetic_energy(model, data, q, v),
-            potential_energy=pin.computePotentialEnergy(model, data, q),
+            potential_energy=pin.computePotentialEnergy(model, data, q)
+            + spring_energy(joints_of(robot).springs, np.asarray(q, dtype=float)),
             **dict.fromkeys(_UNKNOWN, np.nan),
             **members(self._readings or {}),
         )

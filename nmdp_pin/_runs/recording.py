@@ -34,7 +34,7 @@ class Recording:
         base_position: origin of the base link, world frame [m], shape (n, 3).
         base_rotation: rotation of the base link, from its frame to the world's, shape (n, 3, 3).
         kinetic_energy: kinetic energy [J], shape (n,).
-        potential_energy: potential energy of gravity [J], shape (n,).
+        potential_energy: potential energy of gravity and of the springs of joints [J], shape (n,).
         objective: K at the end of the step, NaN in the first row, shape (n,).
         status: codes of `Status`, shape (n,).
         iterations: outer iterations of the solver, shape (n,).

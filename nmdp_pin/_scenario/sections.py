@@ -23,6 +23,7 @@ from nmdp_pin._scenario.section import OptionsSection, Section, chosen, options_
 from nmdp_pin._simulator.argument_check import MAX_STEP
 from nmdp_pin._simulator.step_control import CONTROLS, Halving, StepControl
 from nmdp_pin._terrain import SHAPES, Shape
+from nmdp_pin._terrain.shape import Friction
 from nmdp_pin.errors import ControlError
 
 
@@ -103,6 +104,16 @@ class ShapeSection(OptionsSection):
 
 
 AnyShape = Annotated[ShapeSection, SerializeAsAny(), chosen(ShapeSection, "kind", lambda: SHAPES)]
+
+
+class FrictionSection(Section):
+    """Friction of pairs of bodies."""
+
+    pairs: tuple[tuple[str, str, Friction], ...] = Field(
+        (),
+        description="lists of two names of links or objects, or one and `terrain`, and their "
+        "coefficient in the place of the larger one of their surfaces",
+    )
 
 
 class TerrainSection(Section):

@@ -65,7 +65,7 @@ def test_islands(places, expected):
     kinematics(form.record, q, at)
     body_twists(form.tree, at.S, v, at.twists)
     kinetic, potential, work = np.ones(8), np.ones(8), np.ones(8)
-    write_energies(form.tree, at, islands, kinetic, potential)
+    write_energies(form.record, at, islands, kinetic, potential, np.zeros(8))
     data = model.createData()
     total = pin.computeKineticEnergy(model, data, q, v), pin.computePotentialEnergy(model, data, q)
     assert (kinetic.sum(), potential.sum()) == pytest.approx(total, rel=ROUNDING)

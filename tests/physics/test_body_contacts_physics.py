@@ -17,7 +17,15 @@ from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin._control import Command, Controller
 from nmdp_pin._control.stable_pd import Passive
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._robot import ContactPoints, Robot, free_body, load_robot, together, touching
+from nmdp_pin._robot import (
+    ContactPoints,
+    Robot,
+    free_body,
+    load_robot,
+    together,
+    touching,
+    with_frictions,
+)
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Box, Capsule, Cylinder, Ellipsoid, Sphere
@@ -175,6 +183,7 @@ def test_friction_between_bodies(h):
     cart = free_body("cart", Box(size=(1.0, 0.5, 0.1), friction=0.3), mass=2.0)
     small = Box(size=(0.1, 0.1, 0.05))
     robot = touching(together(cart, [free_body("box", small, mass=1.0, position=(0, 0, 0.1))]))
+    robot = with_frictions(robot, {("cart", "terrain"): 0.0})
     cone = FrictionCone(stiffness=stiffness_for_static_depth(1.0, 4, 5e-4, 2), power=2)
     sim = Simulator(robot, ground(0.0), cone, "ne-nmdp")
     state = sim.state()

@@ -9,7 +9,7 @@ from physics_scenes import POWER, G, block, cone, ground, path, resting, run, st
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Passive
 from nmdp_pin._control.push import Push, Pushed
-from nmdp_pin._robot import Robot, free_body, together, touching
+from nmdp_pin._robot import Robot, free_body, together, touching, with_frictions
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Box, Sphere
@@ -105,7 +105,8 @@ def loaded_box(balls: int) -> Robot:
         free_body(f"ball{k}", Sphere(radius=RADIUS), mass=BALLS, position=(x, y, centre))
         for k, (x, y) in enumerate((x, y) for x in places for y in places)
     ]
-    return touching(together(box, others), [(other.name, "box") for other in others])
+    loaded = touching(together(box, others), [(other.name, "box") for other in others])
+    return with_frictions(loaded, {("box", "terrain"): ON_GROUND})
 
 
 def accelerations(balls: int) -> tuple[float, float]:

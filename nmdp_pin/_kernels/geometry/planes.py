@@ -141,8 +141,8 @@ def place_contacts(
         relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], at.placements[i])
         place(at.placements[i], contacts.held[c], p)
         at.curved[i] = at.on_internal_edge[i] = False
-        surface = candidates.surfaces[c]
-        at.friction[i], at.surface[i] = candidates.shapes[surface, 15], candidates.kinds[surface, 1]
+        at.friction[i] = candidates.friction[c]
+        at.surface[i] = candidates.kinds[candidates.surfaces[c], 1]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
             at.depth[i] = math.nan
         elif candidates.contact_kinds[c] == SPHERE_PLANE:

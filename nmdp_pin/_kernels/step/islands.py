@@ -15,6 +15,7 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, record
 from nmdp_pin._kernels.geometry.contacts import Contacts
 from nmdp_pin._kernels.step.stage import StageIterate, System
+from nmdp_pin._kernels.tree.springs import add_spring_energies
 from nmdp_pin._kernels.tree.tree import Tree, body_energies
 
 
@@ -29,9 +30,11 @@ class Islands:
         weight: weights [N], shape (n,).
         kinetic0: kinetic energy at the start, shape (n,).
         potential0: potential energy at the start, shape (n,).
+        springs0: of that, what springs store, shape (n,).
         elastic0: what contacts and stops can give back at the start, shape (n,).
         kinetic: kinetic energy at the end of the present stage, shape (n,).
         potential: potential energy there, shape (n,).
+        springs: of that, what springs store, shape (n,).
         elastic: what contacts and stops can give back there, shape (n,).
         given: work of the torques in the earlier stages, shape (n,).
         work: work of the torques in the step, shape (n,).
@@ -47,9 +50,11 @@ class Islands:
     weight: Array
     kinetic0: Array
     potential0: Array
+    springs0: Array
     elastic0: Array
     kinetic: Array
     potential: Array
+    springs: Array
     elastic: Array
     given: Array
     work: Array
@@ -112,10 +117,17 @@ def island_of_row(system: System, contacts: Contacts, islands: Islands, i: int) 
 
 @jit
 def write_energies(
-    tree: Tree, at: StageIterate, islands: Islands, kinetic: Array, potential: Array
+    system: System,
+    at: StageIterate,
+    islands: Islands,
+    kinetic: Array,
+    potential: Array,
+    springs: Array,
 ) -> None:
-    """Kinetic and potential energies of the islands at a point, shapes (n,)."""
-    rate = matrix(4, 3)
+    """Energies of the islands at a point, potential ones with those of springs, shapes (n,)."""
+    tree, rate = system.tree, matrix(4, 3)
+    clear_vector(springs)
+    add_spring_energies(system.joints.springs, at.q, islands.of_dofs, springs)
     clear_vector(kinetic)
     clear_vector(potential)
     for l in range(at.v.size):
@@ -124,6 +136,8 @@ def write_energies(
         moves, stored = body_energies(tree, at.P, at.twists, b, rate)
         kinetic[islands.of_bodies[b + 1]] += moves
         potential[islands.of_bodies[b + 1]] += stored
+    for k in range(islands.count[0]):
+        potential[k] += springs[k]
 
 
 @jit

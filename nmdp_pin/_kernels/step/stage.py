@@ -57,11 +57,11 @@ from nmdp_pin._kernels.tree.joints import (
     LEAST_SHARE,
     Joints,
     Torque,
-    add_springs,
     gains,
     interval,
     saturate,
 )
+from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import (
     Tree,
     add_children,
@@ -285,7 +285,7 @@ def _subtract_forces(system: System, stage: Stage, at: StageIterate, derived: bo
     """Subtract the forces of motors, springs, contacts and joints from G."""
     body_twists(system.tree, at.S, at.v, at.twists)
     _subtract_torque(system, stage, at, derived)
-    add_springs(system.joints, at.q, at.G, at.A if derived else matrix(0, 0))
+    add_springs(system.joints.springs, at.q, at.G, at.A if derived else matrix(0, 0))
     at.sums[GAP] = at.sums[SLIP] = 0.0
     at.n_active[0] = 0
     _subtract_contacts(system, stage, at)

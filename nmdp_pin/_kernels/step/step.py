@@ -16,13 +16,17 @@ from nmdp_pin._kernels.geometry.planes import (
     missed_contacts,
     missed_overlaps,
 )
-from nmdp_pin._kernels.step.impacts import (
-    ENERGY_GAINED,
-    confirm_suspects,
-    judge_impacts,
-    write_elastic_energies,
-)
+from nmdp_pin._kernels.step.impacts import confirm_suspects, judge_impacts, write_elastic_energies
 from nmdp_pin._kernels.step.islands import Islands, add_work, write_energies
+from nmdp_pin._kernels.step.outcomes import (
+    BUDGET_SPENT,
+    CONVERGED,
+    ENERGY_GAINED,
+    NOT_FINITE,
+    OUTCOME,
+    STALLED,
+    WORK,
+)
 from nmdp_pin._kernels.step.stage import (
     RESIDUAL,
     StageIterate,
@@ -36,26 +40,11 @@ from nmdp_pin._kernels.step.step_end import (
     list_touching,
     write_end,
 )
-from nmdp_pin._kernels.step.step_records import (
-    OF_RESIDUAL,
-    ORDER,
-    OUTCOME,
-    WORK,
-    Memory,
-    Options,
-    Scheme,
-    Start,
-    Step,
-)
+from nmdp_pin._kernels.step.step_records import OF_RESIDUAL, ORDER, Memory, Options, Scheme, Step
 from nmdp_pin._kernels.step.step_start import GUESSES, guess, list_weights, open_step, state_stage
 from nmdp_pin._kernels.step.tolerances import tolerances_of
-from nmdp_pin._kernels.step.vi_newton import (
-    BUDGET_SPENT,
-    CONVERGED,
-    NOT_FINITE,
-    STALLED,
-    solve_stage,
-)
+from nmdp_pin._kernels.step.vi_newton import solve_stage
+from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import energies
 
 _TURNED = -0.5  # cosine of the least angle between two sides of what is thin
@@ -67,9 +56,10 @@ _REPETITION = 4  # first of the points that a repetition in first order uses
 
 @jit
 def energies_of(system: System, at: StageIterate) -> tuple[float, float]:
-    """Kinetic and potential energy at a point [J]."""
+    """Kinetic energy, and potential energy of gravity and springs, at a point [J]."""
     tree = system.tree
-    return energies(tree, at.P, at.twists, at.v)
+    kinetic, potential = energies(tree, at.P, at.twists, at.v)
+    return kinetic, potential + spring_energy(system.joints.springs, at.q)
 
 
 @inlined
@@ -170,7 +160,7 @@ def _gains_little(system: System, options: Options, at: StageIterate, memory: Me
     for k in range(islands.count[0]):
         islands.work[k] = islands.given[k]
     add_work(at, 1.0 / memory.stage.rate, islands, islands.work)
-    write_energies(system.tree, at, islands, islands.kinetic, islands.potential)
+    write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
     write_elastic_energies(system, memory.stage, at, islands, islands.elastic)
     some = False
     for k in range(islands.count[0]):
@@ -188,6 +178,7 @@ def _gains_too_much(islands: Islands, k: int, share: float) -> bool:
     gain = islands.kinetic[k] + islands.potential[k] - done
     islands.gain[k] = gain - islands.kinetic0[k] - islands.potential0[k]
     moving = islands.kinetic0[k] + max(done, 0.0)
+    moving += max(islands.springs0[k] - islands.springs[k], 0.0)
     return not islands.gain[k] <= allowed_gain(islands.weight[k], share, moving)
 
 
@@ -198,36 +189,26 @@ def allowed_gain(weight: float, share: float, moving: float) -> float:
     Args:
         weight: weight of what moves [N].
         share: share of the energy that moves.
-        moving: energy that moves: kinetic energy at the start plus the work of the torques [J].
+        moving: energy that moves: kinetic energy at the start, the work of the torques, and what
+            springs gave [J].
     """
     return share * moving + _LEAST_GAIN * weight
 
 
 @jit
-def make_stages(
-    system: System,
-    options: Options,
-    scheme: Scheme,
-    start: Start,
-    memory: Memory,
-    base: int,
-    counts: Array,
-) -> tuple[int, int, int]:
+def make_stages(step: Step, scheme: Scheme, base: int) -> tuple[int, int, int]:
     """Solve the stages of a step one after another.
 
     Args:
-        system: what all steps share.
-        options: options of the solver.
-        scheme: time scheme.
-        start: start of the step.
-        memory: memory after `open_step`; the points from `base` on are used.
-        base: as above.
-        counts: counters, to which those of the stages are added.
+        step: the step after `open_step`, to whose counters those of the stages are added.
+        scheme: its time scheme, or that of the repetition.
+        base: first of the memory's points that are used.
 
     Returns:
         Outcome, and the indices of the points where the first and the last stage end.
     """
-    stages = scheme.a.shape[0]
+    system, options, start, memory = step.system, step.options, step.start, step.memory
+    counts, stages = step.end.counts, scheme.a.shape[0]
     list_weights(system, start, options, memory)
     copy_vector(start.a, memory.predicted_acceleration)
     first, last, outcome = base, base, CONVERGED
@@ -283,32 +264,28 @@ def make_step(step: Step) -> None:
 @inlined
 def _try_step(step: Step) -> tuple[int, bool]:
     """Make a step with the contacts of the memory; its outcome, and whether some were missed."""
-    system, options, scheme, start = step.system, step.options, step.scheme, step.start
-    memory, counts, a = step.memory, step.end.counts, step.memory.acceleration
-    outcome, first, last = make_stages(system, options, scheme, start, memory, 0, counts)
+    system, scheme, memory, a = step.system, step.scheme, step.memory, step.memory.acceleration
+    outcome, first, last = make_stages(step, scheme, 0)
     copy_vector(memory.predicted_acceleration, a)
     clear_end(step.end)
     step.end.numbers[OF_RESIDUAL] = memory.points[last].sums[RESIDUAL]
-    counts[ORDER] = scheme.order
+    step.end.counts[ORDER] = scheme.order
     for k in range(memory.islands.count[0]):
         memory.islands.kept[k] = True
-    if scheme.order == 1 or (
-        outcome == CONVERGED and _accepts(system, options, scheme, start, memory, first, last)
-    ):
+    if scheme.order == 1 or (outcome == CONVERGED and _accepts(step, first, last)):
         return outcome, outcome == CONVERGED and _finish(step, scheme, first, last, a, True)
     if outcome != CONVERGED:
         for k in range(memory.islands.count[0]):
             memory.islands.outcome[k], memory.islands.doubtful[k] = outcome, False
-    outcome, _, at = make_stages(
-        system, options, step.first_order, start, memory, _REPETITION, counts
-    )
+    outcome, _, at = make_stages(step, step.first_order, _REPETITION)
     outcome = _choose(system, memory, memory.points[at], outcome)
     if outcome != CONVERGED:
         step.end.numbers[OF_RESIDUAL] = memory.points[at].sums[RESIDUAL]
         return outcome, False
     missed = _finish(step, step.first_order, at, at, memory.predicted_acceleration, False)
     islands = memory.islands  # whose energies are those at the end of the repetition
-    write_energies(system.tree, memory.points[last], islands, islands.kinetic, islands.potential)
+    end = memory.points[last]
+    write_energies(system, end, islands, islands.kinetic, islands.potential, islands.springs)
     return outcome, _finish(step, scheme, first, last, a, True) or missed
 
 
@@ -363,25 +340,18 @@ def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: b
 
 
 @jit
-def _accepts(
-    system: System,
-    options: Options,
-    scheme: Scheme,
-    start: Start,
-    memory: Memory,
-    first: int,
-    last: int,
-) -> bool:
+def _accepts(step: Step, first: int, last: int) -> bool:
     """Judge a step of second order, island by island; whether all of it is accepted at once."""
+    scheme, start, memory = step.scheme, step.start, step.memory
     at, before, islands = memory.points[last], memory.points[first], memory.islands
     clear_vector(islands.work)
     add_work(before, scheme.a[1, 0] * start.h, islands, islands.work)
     add_work(at, scheme.a[1, 1] * start.h, islands, islands.work)
     for k in range(islands.count[0]):
-        gains = _gains_too_much(islands, k, options.share)
+        gains = _gains_too_much(islands, k, step.options.share)
         islands.outcome[k], islands.doubtful[k] = ENERGY_GAINED if gains else CONVERGED, False
     judge_impacts(
-        system,
+        step.system,
         memory.stage,
         memory.origin,
         before,

@@ -85,7 +85,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
     islands = memory.islands
     find_islands(system.tree, contacts, islands)
-    write_energies(system.tree, origin, islands, islands.kinetic0, islands.potential0)
+    write_energies(system, origin, islands, islands.kinetic0, islands.potential0, islands.springs0)
     write_elastic_energies(system, memory.stage, origin, islands, islands.elastic0)
     clear_vector(islands.given)
 
