@@ -420,3 +420,51 @@ def test_inertias_that_are_singular_are_not_solved():
     f, dq = np.zeros(3), np.zeros(3)
     assert solve_affine_vi(vi, np.zeros(3), f, dq) != SOLVED
     assert np.isfinite(dq).all()
+
+
+def joined(parts):
+    """Inequalities beside each other, whose dofs are groups that nothing couples."""
+    blocks, m = sum(len(vi.felt) for vi in parts), max(vi.motion.shape[1] for vi in parts)
+    felt = max(vi.dofs.shape[1] for vi in parts)
+    starts = np.cumsum([0, *(len(vi.G) for vi in parts)])
+    whole = {name: [] for name in ("J_force", "J_motion", "of_depth", "motion", "lift", "dofs")}
+    A, first = np.zeros((starts[-1], starts[-1])), [0]
+    for vi, start in zip(parts, starts, strict=False):
+        end = start + len(vi.G)
+        A[start:end, start:end] = vi.A
+        first += (first[-1] + vi.sets.first[1:]).tolist()
+        for name in whole:
+            value = getattr(vi, name) + (start if name == "dofs" else 0)
+            sizes = [felt] if value.ndim == 2 and name in ("of_depth", "dofs") else [m, felt]
+            pads = [(0, size - n) for size, n in zip(sizes, value.shape[1:], strict=False)]
+            whole[name].append(np.pad(value, [(0, 0), *pads]))
+    one, sets = parts[0], {}
+    for name in one.sets._fields:
+        values = [getattr(vi.sets, name) for vi in parts]
+        sets[name] = np.concatenate(values) if np.ndim(values[0]) else values[0]
+    sets["first"] = np.array(first)
+    lists = ("depth", "felt", "G", "held", "length", "enough", "rough", "rounding")
+    return one._replace(
+        sets=one.sets._replace(**sets),
+        **{name: np.concatenate(values) for name, values in whole.items()},
+        **{name: np.concatenate([getattr(vi, name) for vi in parts]) for name in lists},
+        A=A,
+        proximal=np.zeros(1),
+        groups=starts,
+        coupled=np.eye(len(parts), dtype=bool),
+    ), blocks
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_components_have_the_bits_that_they_have_alone(seed):
+    """Whatever is beside them, and however many iterations that takes."""
+    rng = np.random.default_rng(seed)
+    parts = [random_problem(rng) for _ in range(3)]
+    alone = [solve(vi) for vi in parts]
+    if any(found is None for found in alone):
+        pytest.skip("one of the problems is not solved")
+    whole, blocks = joined(parts)
+    assert len(whole.felt) == blocks
+    f, dq = solve(whole)
+    assert f.tobytes() == np.concatenate([forces for forces, _ in alone]).tobytes()
+    assert dq.tobytes() == np.concatenate([motion for _, motion in alone]).tobytes()

@@ -351,7 +351,9 @@ def _add_inertia(system: System, stage: Stage, at: StageIterate, derived: bool) 
     if not derived:
         return
     of_v, groups = np.empty((nv, nv)), system.tree.groups
-    for g in range(groups.size - 1):  # beside which all entries are 0
+    if groups.size > 2:  # between trees there are springs alone
+        clear_matrix(at.A)
+    for g in range(groups.size - 1):
         for k in range(groups[g], groups[g + 1]):
             for l in range(groups[g], groups[g + 1]):
                 at.A[k, l] = dynamics.of_q[k, l]
