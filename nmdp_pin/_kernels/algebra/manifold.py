@@ -365,16 +365,7 @@ def add_multiplied_rows(
 def add_multiplied_groups(
     space: Manifold, groups: Array, X: Array, D: Array, factor: float, Y: Array
 ) -> None:
-    """Y += factor X D within groups of dofs, shapes (nv, nv), of which nothing else is read.
-
-    Args:
-        space: the configurations.
-        groups: first dofs of the groups, and the end, shape (t + 1,).
-        X: matrix.
-        D: derivative of a difference.
-        factor: as above.
-        Y: output.
-    """
+    """Y += factor X D, shapes (nv, nv), within groups that begin at the dofs given, as the end."""
     g = 0
     for b in range(len(space.kinds)):
         k, end = space.first_v[b], space.first_v[b + 1]

@@ -23,6 +23,7 @@ from nmdp_pin._kernels.step.stage import (
     System,
 )
 from nmdp_pin._kernels.tree.joints import interval
+from nmdp_pin._kernels.tree.tree import second_span
 
 _NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
 
@@ -155,9 +156,9 @@ def predicts_solution(
     for b in range(at.n_active[1]):
         row = at.active[b]
         one, other = stage.contacts.bodies[row, 0], stage.contacts.bodies[row, 1]
-        begin, end = system.tree.spans[one], system.tree.spans[other]
-        moved = vector_of(linear.J_motion[b], dq, begin, end)
-        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq, begin, end)
+        span, second = system.tree.spans[one], second_span(system.tree, one, other)
+        moved = vector_of(linear.J_motion[b], dq, span, second)
+        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq, span, second)
         more = w1[row, 2] - at.w[row, 2]
         for e in range(3):
             f[e], F[e] = w1[row, e], at.work[row, e]
@@ -175,10 +176,7 @@ def predicts_solution(
 def vector_of(J: Array, dq: Array, span: Array, other: Array) -> tuple[float, float, float]:
     """J dq of a Jacobian of three rows or more, with entries in two spans of dofs."""
     x, y, z = 0.0, 0.0, 0.0
-    for both in range(2):
-        own = other if both > 0 else span
-        if both > 0 and own[0] == span[0] and own[1] == span[1]:
-            break
+    for own in (span, other):
         for l in range(own[0], own[1]):
             x += J[0, l] * dq[l]
             y += J[1, l] * dq[l]

@@ -69,6 +69,7 @@ from nmdp_pin._kernels.tree.tree import (
     body_twists,
     project_stiffness,
     project_wrenches,
+    second_span,
     subtract_from_bodies,
     turn_dofs,
 )
@@ -745,10 +746,7 @@ def _contact_rows(
     place(at.P[b], places.centre[i], c)
     clear_matrix(J_force)
     clear_matrix(J_motion)
-    for x in range(2):
-        span = tree.spans[b if x > 0 else a]
-        if x > 0 and span[0] == tree.spans[a, 0] and span[1] == tree.spans[a, 1]:
-            break
+    for span in (tree.spans[a], second_span(tree, a, b)):
         for l in range(span[0], span[1]):
             s = tree.moves[a, l] - tree.moves[b, l]
             if s == 0.0:

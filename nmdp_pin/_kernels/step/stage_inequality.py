@@ -18,7 +18,7 @@ from nmdp_pin._kernels.algebra.block_lu import (
     order_of,
     solve_coupled,
 )
-from nmdp_pin._kernels.algebra.linear import all_finite, copy_matrix
+from nmdp_pin._kernels.algebra.linear import all_finite, copy_matrix, copy_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
 from nmdp_pin._kernels.solver.affine_solution import HELD_BACK, SOLVED, solve_affine_vi
@@ -44,6 +44,7 @@ from nmdp_pin._kernels.step.stage import (
 )
 from nmdp_pin._kernels.step.stage_sets import state_sets
 from nmdp_pin._kernels.tree.joints import motor
+from nmdp_pin._kernels.tree.tree import second_span
 
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 
@@ -93,25 +94,21 @@ def _dofs_of_row(
     system: System,
     stage: Stage,
     linear: StageJacobians,
-    b: int,
+    x: int,
     row: int,
     rows: int,
     dofs: Array,
 ) -> int:
-    """Write the dofs that active row b, which is `row`, feels; how many there are."""
-    J, K = linear.J_force[b], linear.J_motion[b]
+    """Write the dofs that row `row`, the active one of index x, feels; how many there are."""
+    J, K = linear.J_force[x], linear.J_motion[x]
     if row >= stage.contacts.n[0]:
         return _write_dofs(J, K, rows, 0, J.shape[1], dofs, 0)
-    one = system.tree.spans[stage.contacts.bodies[row, 0]]
-    other = system.tree.spans[stage.contacts.bodies[row, 1]]
+    a, b = stage.contacts.bodies[row, 0], stage.contacts.bodies[row, 1]
+    one, other = system.tree.spans[a], second_span(system.tree, a, b)
     if other[0] < one[0]:
         one, other = other, one
     k = _write_dofs(J, K, rows, one[0], one[1], dofs, 0)
-    return (
-        k
-        if one[0] == other[0] and one[1] > 0
-        else _write_dofs(J, K, rows, other[0], other[1], dofs, k)
-    )
+    return _write_dofs(J, K, rows, other[0], other[1], dofs, k)
 
 
 @jit
@@ -262,8 +259,7 @@ def newton_step(
         state_sets(system, stage, at, slip, R, motions[:, 1], vi)
     for b in range(k):
         linear.rho[at.active[b]] = vi.sets.rho[b]
-    for l in range(nv):
-        dq[l] = motions[l, 0]
+    copy_vector(motions[:, 0], dq)
     for b in range(blocks):
         for e in range(first[b], first[b + 1]):
             f[e] = f0[e]

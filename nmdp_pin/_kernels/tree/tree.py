@@ -119,6 +119,13 @@ def body_twists(tree: Tree, S: Array, v: Array, twists: Array) -> None:
 
 
 @jit
+def second_span(tree: Tree, a: int, b: int) -> Array:
+    """First dof and end of the tree of body b, of no dofs where it is that of body a."""
+    one, other = tree.spans[a], tree.spans[b]
+    return tree.spans[0] if one[0] == other[0] and one[1] == other[1] else other
+
+
+@jit
 def turn_dofs(tree: Tree, S: Array, twists: Array, joint_axis_rates: Array) -> None:
     """The motions S_l x T of the dofs, T being the motion of the body that precedes the joint.
 
