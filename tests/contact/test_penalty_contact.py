@@ -12,7 +12,7 @@ from position_steps import Step
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control import Command
 from nmdp_pin._integrators.position_minimiser import PositionMinimisation
-from nmdp_pin._kernels.step.levenberg_marquardt import open_step
+from nmdp_pin._kernels.step.levenberg_marquardt import open_minimisation
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
 
@@ -126,7 +126,7 @@ def test_optimisers_get_gradients_in_their_own_coordinates(method, name, kind):
     """`gradient` and `pull_back` are differences of the value along `retract`."""
     step, q = begun(method, LAWS["from mu"], name, kind)
     problem = PositionMinimisation(step.model, step.memory)
-    assert open_step(step.memory)
+    assert open_minimisation(step.memory)
     y0 = 0.02 * np.random.default_rng(3).standard_normal(step.nv)
     # a step of the size that the others make in q, where the stiffest dof has the largest y
     size = float(np.abs(step.memory.ref.U).max()) * samples.STEP

@@ -461,7 +461,7 @@ def test_freed_motors_lose_their_stiffness_where_steps_become_short(method, tmp_
     memory, account = step.memory, step.memory.account
     r, A = step.evaluate(q), step.linearise()
     U, metric = np.triu(memory.ref.U), memory.ref.metric
-    lm.open_step(memory)
+    lm.open_minimisation(memory)
     step.point.q[:] = q
     for lam in (0.0, 90.0, 900.0):
         account[lm.VALUE] -= 1e6  # of the point before, so that the trial is rejected
@@ -471,7 +471,7 @@ def test_freed_motors_lose_their_stiffness_where_steps_become_short(method, tmp_
             stiffness = np.diag(memory.freed)
             assert stiffness.any()
         assert account[lm.LAM] == lam
-        H, g = A + stiffness * (lam < lm.EXACT), r
+        H, g = A + stiffness * (lam < lm.DOWNHILL), r
         if method == "pbfd":
             H, g = (np.linalg.solve(U.T, b) for b in (H, r))
             H, g = H.T @ H, H.T @ g

@@ -12,8 +12,8 @@ from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.geometry.planes import place_references
+from nmdp_pin._kernels.step import outcomes, step_records
 from nmdp_pin._kernels.step import step as step_kernels
-from nmdp_pin._kernels.step import step_records
 from nmdp_pin._kernels.step import tolerances as tolerances_module
 from nmdp_pin._kernels.step.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
 from nmdp_pin._kernels.step.tolerances import Tolerances
@@ -556,9 +556,9 @@ def test_steps_of_a_robot(method, dt, order, monkeypatch):
         nonlocal iterations, stages
         make_step(step)
         system, options, memory, end = step.system, step.options, step.memory, step.end
-        if end.counts[step_records.OUTCOME]:
+        if end.counts[outcomes.OUTCOME]:
             return
-        iterations += end.counts[step_records.ITERATIONS]
+        iterations += end.counts[outcomes.ITERATIONS]
         made = (
             step.scheme if end.counts[step_records.ORDER] == step.scheme.order else step.first_order
         )
