@@ -23,7 +23,7 @@ from nmdp_pin._kernels.step.stage import (
     System,
 )
 from nmdp_pin._kernels.tree.joints import interval
-from nmdp_pin._kernels.tree.tree import second_span
+from nmdp_pin._kernels.tree.tree import second_tree
 
 _NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
 
@@ -156,7 +156,8 @@ def predicts_solution(
     for b in range(at.n_active[1]):
         row = at.active[b]
         one, other = stage.contacts.bodies[row, 0], stage.contacts.bodies[row, 1]
-        span, second = system.tree.spans[one], second_span(system.tree, one, other)
+        span = system.tree.spans[one]
+        second = system.tree.spans[second_tree(system.tree, one, other)]
         moved = vector_of(linear.J_motion[b], dq, span, second)
         depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq, span, second)
         more = w1[row, 2] - at.w[row, 2]
@@ -176,8 +177,9 @@ def predicts_solution(
 def vector_of(J: Array, dq: Array, span: Array, other: Array) -> tuple[float, float, float]:
     """J dq of a Jacobian of three rows or more, with entries in two spans of dofs."""
     x, y, z = 0.0, 0.0, 0.0
-    for own in (span, other):
-        for l in range(own[0], own[1]):
+    for both in range(2):
+        begin, end = (span[0], span[1]) if both == 0 else (other[0], other[1])
+        for l in range(begin, end):
             x += J[0, l] * dq[l]
             y += J[1, l] * dq[l]
             z += J[2, l] * dq[l]

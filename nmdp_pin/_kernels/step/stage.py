@@ -69,7 +69,7 @@ from nmdp_pin._kernels.tree.tree import (
     body_twists,
     project_stiffness,
     project_wrenches,
-    second_span,
+    second_tree,
     subtract_from_bodies,
     turn_dofs,
 )
@@ -746,7 +746,8 @@ def _contact_rows(
     place(at.P[b], places.centre[i], c)
     clear_matrix(J_force)
     clear_matrix(J_motion)
-    for span in (tree.spans[a], second_span(tree, a, b)):
+    for body in (a, second_tree(tree, a, b)):
+        span = tree.spans[body]
         for l in range(span[0], span[1]):
             s = tree.moves[a, l] - tree.moves[b, l]
             if s == 0.0:

@@ -44,7 +44,7 @@ from nmdp_pin._kernels.step.stage import (
 )
 from nmdp_pin._kernels.step.stage_sets import state_sets
 from nmdp_pin._kernels.tree.joints import motor
-from nmdp_pin._kernels.tree.tree import second_span
+from nmdp_pin._kernels.tree.tree import second_tree
 
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 
@@ -104,11 +104,10 @@ def _dofs_of_row(
     if row >= stage.contacts.n[0]:
         return _write_dofs(J, K, rows, 0, J.shape[1], dofs, 0)
     a, b = stage.contacts.bodies[row, 0], stage.contacts.bodies[row, 1]
-    one, other = system.tree.spans[a], second_span(system.tree, a, b)
-    if other[0] < one[0]:
-        one, other = other, one
-    k = _write_dofs(J, K, rows, one[0], one[1], dofs, 0)
-    return _write_dofs(J, K, rows, other[0], other[1], dofs, k)
+    c, spans = second_tree(system.tree, a, b), system.tree.spans
+    low, high = (a, c) if spans[a, 0] <= spans[c, 0] else (c, a)
+    k = _write_dofs(J, K, rows, spans[low, 0], spans[low, 1], dofs, 0)
+    return _write_dofs(J, K, rows, spans[high, 0], spans[high, 1], dofs, k)
 
 
 @jit

@@ -119,10 +119,10 @@ def body_twists(tree: Tree, S: Array, v: Array, twists: Array) -> None:
 
 
 @jit
-def second_span(tree: Tree, a: int, b: int) -> Array:
-    """First dof and end of the tree of body b, of no dofs where it is that of body a."""
-    one, other = tree.spans[a], tree.spans[b]
-    return tree.spans[0] if one[0] == other[0] and one[1] == other[1] else other
+def second_tree(tree: Tree, a: int, b: int) -> int:
+    """Body b, but the world, whose span is empty, where the bodies are of one tree."""
+    same = tree.spans[a, 0] == tree.spans[b, 0] and tree.spans[a, 1] == tree.spans[b, 1]
+    return 0 if same else b
 
 
 @jit
