@@ -30,6 +30,7 @@ from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians
 from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, End, Memory, Start
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.trees import inertia_at
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import IntegratorError
 
@@ -47,12 +48,7 @@ def _scales_of(robot: Robot) -> dict[str, np.ndarray]:
     a rotation with radius of gyration r.
     """
     model = robot.model
-    data = model.createData()
-    M = pin.crba(model, data, np.asarray(robot.standing, dtype=float))
-    M = np.triu(M) + np.triu(M, 1).T
-    pin.computeSubtreeMasses(model, data)
-    joint_of = np.repeat(np.arange(1, model.njoints), [joint.nv for joint in model.joints[1:]])
-    masses = np.array([data.mass[int(joint)] for joint in joint_of]).reshape(model.nv)
+    M, masses = inertia_at(model, robot.standing)
     gravity = np.linalg.norm(model.gravity.linear) or STANDARD_GRAVITY
     return {
         "scales": gravity * np.sqrt(np.abs(np.diag(M)) * masses),

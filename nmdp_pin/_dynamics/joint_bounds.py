@@ -1,13 +1,13 @@
 """Stops, dry friction and motors of a robot's joints as arrays for the kernels."""
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin._dynamics.springs import springs_of
 from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.joint_limits import simple_joints
+from nmdp_pin._robot.trees import inertia_at
 
 _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a joint into its stop
 
@@ -40,12 +40,8 @@ def largest_loads(robot: Robot) -> np.ndarray:
     presses the joint into a stop, its force there counts as well.
     """
     model, effort = robot.model, robot.limits.effort
-    data = model.createData()
-    pin.computeSubtreeMasses(model, data)
-    inertia = pin.crba(model, data, robot.standing).diagonal()
-    joints = enumerate(list(model.joints)[1:], 1)
-    mass = np.concatenate([np.full(joint.nv, data.mass[index]) for index, joint in joints])
-    weight = STANDARD_GRAVITY * np.sqrt(mass * inertia)
+    inertia, mass = inertia_at(model, robot.standing)
+    weight = STANDARD_GRAVITY * np.sqrt(mass * inertia.diagonal())
     result: np.ndarray = np.maximum(weight, np.where(np.isfinite(effort), effort, 0.0))
     simple = simple_joints(model)
     for spring in robot.springs:

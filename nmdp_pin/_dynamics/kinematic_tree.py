@@ -17,6 +17,7 @@ from nmdp_pin._kernels.algebra.manifold import (
 )
 from nmdp_pin._kernels.tree.tree import Tree
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.trees import inertia_at, spans_of
 from nmdp_pin.errors import IntegratorError
 
 _KINDS = {  # by the short name that pinocchio gives
@@ -34,12 +35,15 @@ def tree_of(robot: Robot) -> Tree:
     model = robot.model
     joints, neutral = list(model.joints)[1:], pin.neutral(model)
     frames = [_array(M) for M in list(model.jointPlacements)[1:]]
-    mass_matrix = pin.crba(model, model.createData(), robot.standing)
+    groups, spans = spans_of(model)
+    mass_matrix, _ = inertia_at(model, robot.standing)
     return Tree(
         space=manifold_of(model),
         parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
         first_dofs=np.array([*(joint.idx_v for joint in joints), model.nv], dtype=np.int64),
         moves=support_of(model),
+        groups=groups,
+        spans=spans,
         placements=np.array(frames).reshape(-1, 4, 3),
         motions=np.concatenate([np.zeros((0, 6)), *(_motions(joint, neutral) for joint in joints)]),
         moments=second_moments(model),

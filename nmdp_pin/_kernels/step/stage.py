@@ -19,6 +19,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import clear_matrix, clear_vector, copy_matrix, copy_vector
 from nmdp_pin._kernels.algebra.manifold import (
+    add_multiplied_groups,
     add_multiplied_rows,
     add_rows,
     difference,
@@ -68,6 +69,7 @@ from nmdp_pin._kernels.tree.tree import (
     body_twists,
     project_stiffness,
     project_wrenches,
+    second_tree,
     subtract_from_bodies,
     turn_dofs,
 )
@@ -349,12 +351,15 @@ def _add_inertia(system: System, stage: Stage, at: StageIterate, derived: bool) 
     copy_kinematics(dynamics, at)
     if not derived:
         return
-    copy_matrix(dynamics.of_q, at.A)
-    of_v = np.empty((nv, nv))
-    for k in range(nv):
-        for l in range(nv):
-            of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
-    add_multiplied_rows(system.tree.space, of_v, at.D, stage.rate, at.A)
+    of_v, groups = np.empty((nv, nv)), system.tree.groups
+    if groups.size > 2:  # between trees there are springs alone
+        clear_matrix(at.A)
+    for g in range(groups.size - 1):
+        for k in range(groups[g], groups[g + 1]):
+            for l in range(groups[g], groups[g + 1]):
+                at.A[k, l] = dynamics.of_q[k, l]
+                of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
+    add_multiplied_groups(system.tree.space, groups, of_v, at.D, stage.rate, at.A)
 
 
 @jit
@@ -737,28 +742,30 @@ def _contact_rows(
             for k in range(6):
                 U[j, k] -= share * places.normal[i, j] * of_depth[k]
                 U[j, k] -= missing * places.depth[i] * N[j, k]
-    c, x, y = vector(3), vector(6), vector(6)
+    c, moved, y = vector(3), vector(6), vector(6)
     place(at.P[b], places.centre[i], c)
-    for l in range(J_force.shape[1]):
-        s = tree.moves[a, l] - tree.moves[b, l]
-        if s == 0.0:
-            for j in range(rows):
-                J_force[j, l] = J_motion[j, l] = 0.0
-            continue
-        motion_at(at.P[b], at.S[l], c, s, x)
-        if not stage.displaced:
-            motion_at(at.P[b], at.joint_axis_rates[l], c, h * s, y)
-        for j in range(rows):
-            force, motion = 0.0, 0.0
-            for k in range(6):
-                force += F[j, k] * x[k]
-                motion += U[j, k] * x[k]
+    clear_matrix(J_force)
+    clear_matrix(J_motion)
+    for body in (a, second_tree(tree, a, b)):
+        span = tree.spans[body]
+        for l in range(span[0], span[1]):
+            s = tree.moves[a, l] - tree.moves[b, l]
+            if s == 0.0:
+                continue
+            motion_at(at.P[b], at.S[l], c, s, moved)
             if not stage.displaced:
+                motion_at(at.P[b], at.joint_axis_rates[l], c, h * s, y)
+            for j in range(rows):
+                force, motion = 0.0, 0.0
                 for k in range(6):
-                    motion -= F[j, k] * y[k]
-            J_force[j, l], J_motion[j, l] = force, motion
-    if not stage.displaced:
-        add_multiplied_rows(tree.space, J_force, at.D, 1.0, J_motion)
+                    force += F[j, k] * moved[k]
+                    motion += U[j, k] * moved[k]
+                if not stage.displaced:
+                    for k in range(6):
+                        motion -= F[j, k] * y[k]
+                J_force[j, l], J_motion[j, l] = force, motion
+        if not stage.displaced:
+            add_multiplied_rows(tree.space, J_force, at.D, 1.0, span, J_motion)
 
 
 @jit
