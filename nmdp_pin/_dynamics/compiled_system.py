@@ -261,6 +261,7 @@ class CompiledSystem:
         return Stage(
             form=self.kind,
             displaced=True,
+            closes=True,
             q_ref=standing,
             v_ref=np.zeros(nv),
             rate=1.0,

@@ -191,7 +191,7 @@ def stage_rates(
                     for l in range(nv):
                         rates.forces[begin + e, l] += p * linear.J_force[x, a, l]
                         rates.bends[begin + e, l] += p * linear.J_motion[x, a, l]
-                    if system.recovery > 0.0:
+                    if system.recovery > 0.0 or x >= touching:
                         for d in range(begin, rates.first[x + 1]):
                             loads = not system.forces or d == rates.first[x + 1] - 1
                             if loads:
@@ -199,6 +199,18 @@ def stage_rates(
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)
+
+
+@jit
+def _holds(system: System, stage: Stage, i: int) -> bool:
+    """Whether row i is that of a loop that holds positions."""
+    loops, row = system.joints.loops, i - stage.contacts.n[0]
+    if row < loops.first[0]:
+        return False
+    x = 0
+    while row >= loops.first[x + 1]:
+        x += 1
+    return stage.closes or loops.springs[x]
 
 
 @jit
@@ -310,6 +322,8 @@ def _add_reference_motions(
     local, work = vector(3), np.empty(nv)
     for x in range(at.n_active[0]):
         i = at.active[x]
+        if _holds(system, stage, i):
+            continue  # a gap knows no reference
         if x >= touching or not stage.displaced:
             for e in range(first[x], first[x + 1]):
                 for l in range(nv):

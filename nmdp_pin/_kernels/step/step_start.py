@@ -84,7 +84,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
     islands = memory.islands
-    find_islands(system.tree, contacts, islands)
+    find_islands(system.tree, contacts, system.joints.loops, islands)
     write_energies(system, origin, islands, islands.kinetic0, islands.potential0, islands.springs0)
     write_elastic_energies(system, memory.stage, origin, islands, islands.elastic0)
     clear_vector(islands.given)
@@ -99,6 +99,7 @@ def state_stage(
     a = scheme.a[i, i]
     stage.rate = 1.0 / (a * h)
     stage.displaced = scheme.order == 1
+    stage.closes = i + 1 == scheme.a.shape[0]
     # a repetition has the last command
     last = max(start.commands.kp.shape[0] - scheme.a.shape[0] + i, 0)
     write_torque(system.joints, start.commands, last, stage.torque)
