@@ -34,12 +34,15 @@ def tree_of(robot: Robot) -> Tree:
     model = robot.model
     joints, neutral = list(model.joints)[1:], pin.neutral(model)
     frames = [_array(M) for M in list(model.jointPlacements)[1:]]
+    groups, spans = trees_of(model)
     mass_matrix = pin.crba(model, model.createData(), robot.standing)
     return Tree(
         space=manifold_of(model),
         parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
         first_dofs=np.array([*(joint.idx_v for joint in joints), model.nv], dtype=np.int64),
         moves=support_of(model),
+        groups=groups,
+        spans=spans,
         placements=np.array(frames).reshape(-1, 4, 3),
         motions=np.concatenate([np.zeros((0, 6)), *(_motions(joint, neutral) for joint in joints)]),
         moments=second_moments(model),
@@ -102,6 +105,25 @@ def support_of(model: pin.Model) -> np.ndarray:
     for joint in range(model.njoints):
         supports[joint, list(model.supports[joint])] = 1.0
     return np.ascontiguousarray(supports[:, joint_of])
+
+
+def trees_of(model: pin.Model) -> tuple[np.ndarray, np.ndarray]:
+    """First dofs of the trees that are rooted in the world, and the end; span of each joint's tree.
+
+    Trees whose joints are not numbered one after another count as one; shapes (t + 1,) and
+    (njoints, 2).
+    """
+    parents = np.array(list(model.parents)[1:], dtype=np.int64)
+    first = np.array([*(joint.idx_v for joint in list(model.joints)[1:]), model.nv], dtype=np.int64)
+    # the least parent of a joint and all that follow it, but for the world
+    above = np.where(parents > 0, parents, model.njoints)
+    lowest = np.minimum.accumulate(above[::-1])[::-1] if len(above) else above
+    roots = np.flatnonzero(lowest > np.arange(len(parents)))
+    groups = np.array([*first[roots], model.nv], dtype=np.int64)
+    place = np.searchsorted(groups, first[:-1], side="right")
+    spans = np.zeros((model.njoints, 2), np.int64)
+    spans[1:, 0], spans[1:, 1] = groups[place - 1], groups[np.minimum(place, len(groups) - 1)]
+    return groups, spans
 
 
 def second_moments(model: pin.Model) -> np.ndarray:

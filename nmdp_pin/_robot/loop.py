@@ -49,6 +49,10 @@ class Loop(abc.ABC):
         """What it is, and between what, in messages."""
 
     @abc.abstractmethod
+    def holds(self, model: pin.Model) -> bool:
+        """Whether joints of the model move what it holds together; False where they are locked."""
+
+    @abc.abstractmethod
     def standing(self, model: pin.Model, data: pin.Data, file: str) -> "Loop":
         """The loop with what it leaves open, as the robot stands, whose frames are placed."""
 
@@ -57,7 +61,9 @@ class Loop(abc.ABC):
         """The loop of a robot whose links and joints are called "prefix/..."."""
 
     @abc.abstractmethod
-    def gaps(self, model: pin.Model, data: pin.Data, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def gaps(
+        self, model: pin.Model, data: pin.Data, q: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Gaps [m, rad], (rows,), and their gradients, (rows, nv), where joints are placed."""
 
 
@@ -78,17 +84,27 @@ class _Frames(Loop):
         """See `Loop.name`."""
         return f"{type(self).__name__} of '{self.first}' and '{self.second}'"
 
+    def holds(self, model: pin.Model) -> bool:
+        """See `Loop.holds`."""
+        ends = [
+            0 if name == WORLD else int(link_frame(model, name, "", self.name).parentJoint)
+            for name in (self.first, self.second)
+        ]
+        return ends[0] != ends[1]
+
     def beside(self, prefix: str) -> Loop:
         """See `Loop.beside`."""
-        names = {n: getattr(self, n) for n in ("first", "second")}
-        kept = (prefix, WORLD)
-        return replace(self, **{n: x if x in kept else f"{prefix}/{x}" for n, x in names.items()})
+        first, second = (
+            name if name in (prefix, WORLD) else f"{prefix}/{name}"
+            for name in (self.first, self.second)
+        )
+        return replace(self, first=first, second=second)
 
     def attached(self, model: pin.Model, file: str = "") -> tuple[Attached, Attached]:
         """The two frames that the loop holds together."""
         first, second = (
             Attached(0, pin.SE3.Identity())
-            if name == WORLD and not model.existFrame(WORLD)
+            if name == WORLD
             else _attached(model, name, file, self.name)
             for name in (self.first, self.second)
         )
@@ -167,7 +183,9 @@ class Connect(_Points):
 
     rows = 3
 
-    def gaps(self, model: pin.Model, data: pin.Data, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def gaps(
+        self, model: pin.Model, data: pin.Data, q: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `Loop.gaps`."""
         A, B, J = self._placed(model, data)
         return _of_points(A, B, J)
@@ -202,9 +220,7 @@ class Weld(_Frames):
     def standing(self, model: pin.Model, data: pin.Data, file: str) -> Loop:
         """See `Loop.standing`."""
         first, second = super().attached(model, file)
-        place = (data.oMi[second.joint] * second.place).actInv(
-            data.oMi[first.joint] * first.place
-        )
+        place = (data.oMi[second.joint] * second.place).actInv(data.oMi[first.joint] * first.place)
         position = tuple(place.translation.tolist()) if self.position is None else self.position
         rpy = tuple(pin.rpy.matrixToRpy(place.rotation).tolist()) if self.rpy is None else self.rpy
         return replace(self, position=position, rpy=rpy)
@@ -216,7 +232,9 @@ class Weld(_Frames):
         place = second.place * pin.SE3(turn, np.array(self.position))
         return first, replace(second, place=place)
 
-    def gaps(self, model: pin.Model, data: pin.Data, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def gaps(
+        self, model: pin.Model, data: pin.Data, q: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `Loop.gaps`; those of the rotation are its axis times the sine of its angle."""
         A, B, J = self._placed(model, data)
         g, of_g = _of_points(A, B, J)
@@ -257,13 +275,14 @@ class Distance(_Points):
             raise RobotError("its points are at one place: use Connect", element=self.name)
         return replace(self, length=length)
 
-    def gaps(self, model: pin.Model, data: pin.Data, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def gaps(
+        self, model: pin.Model, data: pin.Data, q: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `Loop.gaps`: (d^2 / length - length) / 2."""
-        assert self.length is not None
-        A, B, J = self._placed(model, data)
+        (A, B, J), length = self._placed(model, data), self.length or 1.0
         d = A.translation - B.translation
         moved = J[:3] - pin.skew(A.translation) @ J[3:]
-        return np.array([0.5 * (d @ d / self.length - self.length)]), (d @ moved)[None] / self.length
+        return np.array([0.5 * (d @ d / length - length)]), (d @ moved / length)[None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,6 +310,10 @@ class Coupling(Loop):
         """See `Loop.name`."""
         return f"Coupling of '{self.joint}'" + (f" and '{self.primary}'" if self.primary else "")
 
+    def holds(self, model: pin.Model) -> bool:
+        """See `Loop.holds`."""
+        return {self.joint, self.primary or self.joint} <= {*simple_joints(model)}
+
     def standing(self, model: pin.Model, data: pin.Data, file: str) -> Loop:
         """See `Loop.standing`."""
         known = simple_joints(model)
@@ -311,7 +334,9 @@ class Coupling(Loop):
         primary = f"{prefix}/{self.primary}" if self.primary else None
         return replace(self, joint=f"{prefix}/{self.joint}", primary=primary)
 
-    def gaps(self, model: pin.Model, data: pin.Data, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def gaps(
+        self, model: pin.Model, data: pin.Data, q: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """See `Loop.gaps`."""
         J, x, slope = np.zeros((1, model.nv)), 0.0, 0.0
         joint = model.joints[model.getJointId(self.joint)]
@@ -322,3 +347,7 @@ class Coupling(Loop):
             slope = float(np.polyval(np.polyder(self.polynomial[::-1]), x))
             J[0, other.idx_v] = -slope
         return np.array([q[joint.idx_q] - np.polyval(self.polynomial[::-1], x)]), J
+
+
+KINDS = {kind.__name__.lower(): kind for kind in (Connect, Weld, Distance, Coupling)}
+"""Kinds of loops, by their names in files."""

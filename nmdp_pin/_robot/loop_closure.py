@@ -47,9 +47,7 @@ def with_loops(robot: Robot, loops: Iterable[Loop]) -> Robot:
     return replace(robot, loops=whole, standing=standing)
 
 
-def closed(
-    model: pin.Model, loops: Sequence[Loop], q: np.ndarray
-) -> tuple[np.ndarray, float, str]:
+def closed(model: pin.Model, loops: Sequence[Loop], q: np.ndarray) -> tuple[np.ndarray, float, str]:
     """A configuration that closes loops, near one that need not, by Gauss and Newton's method.
 
     Args:
@@ -80,3 +78,14 @@ def closed(
             break
         q = pin.integrate(model, q, dq * min(1.0, _LONGEST / longest))
     return found, best, worst
+
+
+def loop_energy(robot: Robot, q: np.ndarray) -> float:
+    """What loops with a compliance store at a configuration [J]."""
+    model, data, energy = robot.model, robot.model.createData(), 0.0
+    pin.computeJointJacobians(model, data, q)
+    for loop in robot.loops:
+        if loop.compliance > 0.0:
+            gaps, _ = loop.gaps(model, data, q)
+            energy += 0.5 * float(gaps @ gaps) / loop.compliance
+    return energy

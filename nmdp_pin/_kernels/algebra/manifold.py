@@ -358,6 +358,36 @@ def add_multiplied_rows(space: Manifold, X: Array, D: Array, factor: float, Y: A
 
 
 @jit
+def add_multiplied_groups(
+    space: Manifold, groups: Array, X: Array, D: Array, factor: float, Y: Array
+) -> None:
+    """Y += factor X D within groups of dofs, shapes (nv, nv), of which nothing else is read.
+
+    Args:
+        space: the configurations.
+        groups: first dofs of the groups, and the end, shape (t + 1,).
+        X: matrix.
+        D: derivative of a difference.
+        factor: as above.
+        Y: output.
+    """
+    g = 0
+    for b in range(len(space.kinds)):
+        k, end = space.first_v[b], space.first_v[b + 1]
+        while k >= groups[g + 1] and g + 2 < groups.size:
+            g += 1
+        blocks = has_blocks(space.kinds[b])
+        for i in range(groups[g], groups[g + 1]):
+            for j in range(k, end):
+                total = X[i, j]
+                if blocks:
+                    total = 0.0
+                    for l in range(k, end):
+                        total += X[i, l] * D[l, j]
+                Y[i, j] += factor * total
+
+
+@jit
 def add_rows(space: Manifold, weights: Array, D: Array, factor: float, A: Array) -> None:
     """A += factor diag(weights) D."""
     for b in range(len(space.kinds)):

@@ -15,7 +15,7 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, record
 from nmdp_pin._kernels.geometry.contacts import Contacts
 from nmdp_pin._kernels.step.stage import StageIterate, System
-from nmdp_pin._kernels.tree.loops import Loops
+from nmdp_pin._kernels.tree.loops import Loops, add_loop_energies
 from nmdp_pin._kernels.tree.springs import add_spring_energies
 from nmdp_pin._kernels.tree.tree import Tree, body_energies
 
@@ -136,6 +136,7 @@ def write_energies(
     tree, rate = system.tree, matrix(4, 3)
     clear_vector(springs)
     add_spring_energies(system.joints.springs, at.q, islands.of_dofs, springs)
+    add_loop_energies(system.joints.loops, at.P, at.q, islands.of_dofs, springs)
     clear_vector(kinetic)
     clear_vector(potential)
     for l in range(at.v.size):

@@ -6,9 +6,10 @@ a = rate (v - v_ref), and
     G(q, w) = inertia - sum J' V(q) w - tau(q, v)            ([N] eq. 6 and 12).
 
 The rows of w are those of the contacts, then those of the joints with a stop or dry friction and of
-closed loops, of which the first entry alone counts. Of friction cones w is the force in the frame of the contact,
-V, whose third axis is the normal, and of joints the force: G knows no stiffness, which bounds the
-set of w alone. Of other contact laws w are the weights of the vertices V.
+closed loops, of which the first entry alone counts. Of friction cones w is the force in the frame
+of the contact, V, whose third axis is the normal, and of joints and loops the force: G knows no
+stiffness, which bounds the set of w alone. Of other contact laws w are the weights of the vertices
+V.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import clear_matrix, clear_vector, copy_matrix, copy_vector
 from nmdp_pin._kernels.algebra.manifold import (
+    add_multiplied_groups,
     add_multiplied_rows,
     add_rows,
     difference,
@@ -360,12 +362,13 @@ def _add_inertia(system: System, stage: Stage, at: StageIterate, derived: bool) 
     copy_kinematics(dynamics, at)
     if not derived:
         return
-    copy_matrix(dynamics.of_q, at.A)
-    of_v = np.empty((nv, nv))
-    for k in range(nv):
-        for l in range(nv):
-            of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
-    add_multiplied_rows(system.tree.space, of_v, at.D, stage.rate, at.A)
+    of_v, groups = np.empty((nv, nv)), system.tree.groups
+    for g in range(groups.size - 1):  # beside which all entries are 0
+        for k in range(groups[g], groups[g + 1]):
+            for l in range(groups[g], groups[g + 1]):
+                at.A[k, l] = dynamics.of_q[k, l]
+                of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
+    add_multiplied_groups(system.tree.space, groups, of_v, at.D, stage.rate, at.A)
 
 
 @jit
@@ -816,24 +819,25 @@ def _contact_rows(
                 U[j, k] -= missing * places.depth[i] * N[j, k]
     c, x, y = vector(3), vector(6), vector(6)
     place(at.P[b], places.centre[i], c)
-    for l in range(J_force.shape[1]):
-        s = tree.moves[a, l] - tree.moves[b, l]
-        if s == 0.0:
-            for j in range(rows):
-                J_force[j, l] = J_motion[j, l] = 0.0
-            continue
-        motion_at(at.P[b], at.S[l], c, s, x)
-        if not stage.displaced:
-            motion_at(at.P[b], at.joint_axis_rates[l], c, h * s, y)
-        for j in range(rows):
-            force, motion = 0.0, 0.0
-            for k in range(6):
-                force += F[j, k] * x[k]
-                motion += U[j, k] * x[k]
+    clear_matrix(J_force)
+    clear_matrix(J_motion)
+    for body in (a, b):
+        for l in range(tree.spans[body, 0], tree.spans[body, 1]):
+            s = tree.moves[a, l] - tree.moves[b, l]
+            if s == 0.0:
+                continue
+            motion_at(at.P[b], at.S[l], c, s, x)
             if not stage.displaced:
+                motion_at(at.P[b], at.joint_axis_rates[l], c, h * s, y)
+            for j in range(rows):
+                force, motion = 0.0, 0.0
                 for k in range(6):
-                    motion -= F[j, k] * y[k]
-            J_force[j, l], J_motion[j, l] = force, motion
+                    force += F[j, k] * x[k]
+                    motion += U[j, k] * x[k]
+                if not stage.displaced:
+                    for k in range(6):
+                        motion -= F[j, k] * y[k]
+                J_force[j, l], J_motion[j, l] = force, motion
     if not stage.displaced:
         add_multiplied_rows(tree.space, J_force, at.D, 1.0, J_motion)
 

@@ -252,7 +252,7 @@ def add_velocity_rates(
             J[0, 1] += W[0, 1] * v[loops.dofs[begin + 1]]
         return
     unit, rate, T = vector(6), vector(6), vector(6)
-    below, turned, carried = vector(6), vector(6), vector(6)
+    below, turned = vector(6), vector(6)
     a, b, rows = loops.bodies[x, 0], loops.bodies[x, 1], loops.first[x + 1] - loops.first[x]
     for c in range(6):
         T[c] = twists[a, c] - twists[b, c]
@@ -270,3 +270,23 @@ def add_velocity_rates(
             _wrench_rate(loops, x, A, B, unit, S[l], rate)
             unit[i] = 0.0
             J[i, s - begin] += sign * power(T, rate) + power(turned, W[i])
+
+
+@jit
+def add_loop_energies(loops: Loops, P: Array, q: Array, places: Array, energies: Array) -> None:
+    """Add what loops that are springs store at the place of their first dof [J].
+
+    Args:
+        loops: the loops.
+        P: placements of the bodies, the world first, shape (n + 1, 4, 3).
+        q: configuration, shape (nq,).
+        places: place of each dof in the energies, shape (nv,).
+        energies: output, shape (n,).
+    """
+    A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
+    for x in range(loops.kinds.size):
+        if loops.springs[x]:
+            rows, first = gaps_of(loops, x, P, q, A, B, g, W), loops.first[x] - loops.first[0]
+            for a in range(rows):
+                stored = 0.5 * g[a] * g[a] / loops.compliance[first + a]
+                energies[places[loops.dofs[loops.felt[x]]]] += stored
