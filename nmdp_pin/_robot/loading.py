@@ -217,27 +217,29 @@ def assemble(
         ),
     ):
         notes += [f"{what}: {', '.join(names)}"] if names else []
-    robot = Robot(
-        name=files.name or described.name,
-        model=model,
-        contact_points=points,
-        driven=np.array(sorted(joint.idx_v for joint in motored if joint.nv == 1), dtype=int),
-        standing=standing,
-        gaits={name: gait for name, gait in gaits.items() if name not in still},
-        visual_model=None if described.missing_visuals else body.visual,
-        collision_model=None if described.missing_collisions else body.collision,
-        source=str(files.urdf),
-        limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
-        springs=_springs(files, described, model),
-        kp=kp,
-        kd=kd,
-        disabled=_disabled(body, srdf.apart if srdf else described.apart),
-        notes=tuple(notes),
-        warnings=tuple(odd),
-        missing_visuals=described.missing_visuals,
-        missing_collisions=described.missing_collisions,
+    return _looped(
+        Robot(
+            name=files.name or described.name,
+            model=model,
+            contact_points=points,
+            driven=np.array(sorted(joint.idx_v for joint in motored if joint.nv == 1), dtype=int),
+            standing=standing,
+            gaits={name: gait for name, gait in gaits.items() if name not in still},
+            visual_model=None if described.missing_visuals else body.visual,
+            collision_model=None if described.missing_collisions else body.collision,
+            source=str(files.urdf),
+            limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
+            springs=_springs(files, described, model),
+            kp=kp,
+            kd=kd,
+            disabled=_disabled(body, srdf.apart if srdf else described.apart),
+            notes=tuple(notes),
+            warnings=tuple(odd),
+            missing_visuals=described.missing_visuals,
+            missing_collisions=described.missing_collisions,
+        ),
+        [*described.loops, *settings.build_loops(files.settings_file)],
     )
-    return _looped(robot, [*described.loops, *settings.build_loops(files.settings_file)])
 
 
 def _moving_joints(

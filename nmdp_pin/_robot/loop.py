@@ -9,7 +9,7 @@ import pinocchio as pin
 from pydantic import Field
 
 from nmdp_pin._options import NonNegative, Number, Positive, Vector3, check_fields
-from nmdp_pin._robot.contact_points import link_frame
+from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.joint_limits import simple_joints
 from nmdp_pin.errors import RobotError
 
