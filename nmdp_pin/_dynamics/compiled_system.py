@@ -262,6 +262,7 @@ class CompiledSystem:
             form=self.kind,
             displaced=True,
             closes=True,
+            gaps=np.zeros(len(self.joints.loops.compliance)),
             q_ref=standing,
             v_ref=np.zeros(nv),
             rate=1.0,

@@ -43,6 +43,7 @@ from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_sta
 from nmdp_pin._kernels.step.tolerances import Tolerances, attainable, place_of, rounding_of
 from nmdp_pin._kernels.step.vi_newton import CONVERGED, blocks_of, solve_stage
 from nmdp_pin._kernels.tree.joints import gains, interval
+from nmdp_pin._kernels.tree.loops import MOST, gaps_of, gradients_of, loop_of_row
 
 _TIGHT = 1e-13  # tolerance of a solution to rounding
 _MOST_ITERATIONS = 50
@@ -204,13 +205,24 @@ def stage_rates(
 @jit
 def _holds(system: System, stage: Stage, i: int) -> bool:
     """Whether row i is that of a loop that holds positions."""
-    loops, row = system.joints.loops, i - stage.contacts.n[0]
-    if row < loops.first[0]:
-        return False
-    x = 0
-    while row >= loops.first[x + 1]:
-        x += 1
-    return stage.closes or loops.springs[x]
+    x = loop_of_row(system.joints.loops, i - stage.contacts.n[0])
+    return stage.closes or system.joints.loops.springs[x]
+
+
+@jit
+def _add_first_gap(
+    system: System, origin: StageIterate, row: int, of_q: Array, r_z: Array
+) -> None:
+    """Add the derivative of the gap of a row at the start of the step to r_z, shape (nz,)."""
+    loops = system.joints.loops
+    x = loop_of_row(loops, row)
+    A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
+    J = np.empty((MOST, origin.v.size))
+    rows = gaps_of(loops, x, origin.P, origin.q, A, B, g, W)
+    gradients_of(loops, x, rows, origin.S, W, J)
+    for s in range(loops.felt[x], loops.felt[x + 1]):
+        for z in range(r_z.size):
+            r_z[z] += J[row - loops.first[x], s - loops.felt[x]] * of_q[loops.dofs[s], z]
 
 
 @jit
@@ -322,8 +334,10 @@ def _add_reference_motions(
     local, work = vector(3), np.empty(nv)
     for x in range(at.n_active[0]):
         i = at.active[x]
-        if _holds(system, stage, i):
-            continue  # a gap knows no reference
+        if i - contacts.n[0] >= system.joints.loops.first[0]:
+            if _holds(system, stage, i):
+                continue  # a gap knows no reference
+            _add_first_gap(system, origin, i - contacts.n[0], of_q, r_z[first[x]])
         if x >= touching or not stage.displaced:
             for e in range(first[x], first[x + 1]):
                 for l in range(nv):

@@ -169,7 +169,9 @@ class Stage:
         displaced: whether motions are displacements since the reference; else they are the
             velocity at the end times the length of the stage.
         closes: whether closed loops hold positions, as at the end of a step; else their velocities,
-            since in an earlier stage the way along a chord is not that of the velocity at its end.
+            since in an earlier stage the way along a chord is not that of the velocity at its end,
+            with which the gaps at the start of the step would close.
+        gaps: these gaps [m, rad], shape (rows of loops,).
         q_ref: configuration from which the velocity counts, shape (nq,).
         v_ref: velocity from which the acceleration counts, shape (nv,).
         rate: rate of the velocity and of the acceleration [1/s].
@@ -182,6 +184,7 @@ class Stage:
     form: int
     displaced: bool
     closes: bool
+    gaps: Array
     q_ref: Array
     v_ref: Array
     rate: float
@@ -564,12 +567,13 @@ def _subtract_loops(system: System, stage: Stage, at: StageIterate) -> None:
             clear_vector(at.motion[i])
             clear_vector(at.work[i])
             clear_matrix(at.V[i])
-            f, motion = at.w[i, 0], g[a] if holds else 0.0
+            row = loops.first[x] + a - loops.first[0]
+            f, motion = at.w[i, 0], g[a] if holds else stage.gaps[row]
             for s in range(loops.felt[x], loops.felt[x + 1]):
                 l, along = loops.dofs[s], J[a, s - loops.felt[x]]
                 at.G[l] -= along * f
                 motion += 0.0 if holds else h * along * at.v[l]
-            motion += loops.compliance[loops.first[x] + a - loops.first[0]] * f
+            motion += loops.compliance[row] * f
             at.V[i, 0, 0], at.wrench[i, 0] = 1.0, f
             at.motion[i, 0] = at.work[i, 0] = motion
             at.active[k], at.n_active[0] = i, k + 1

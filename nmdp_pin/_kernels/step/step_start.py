@@ -24,6 +24,7 @@ from nmdp_pin._kernels.step.stage import (
 )
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 from nmdp_pin._kernels.tree.joints import write_torque
+from nmdp_pin._kernels.tree.loops import write_gaps
 from nmdp_pin._kernels.tree.tree import body_twists
 
 # Initial guesses: share of the predicted motion, and whether with the forces of the step before.
@@ -100,6 +101,8 @@ def state_stage(
     stage.rate = 1.0 / (a * h)
     stage.displaced = scheme.order == 1
     stage.closes = i + 1 == scheme.a.shape[0]
+    if i == 0:
+        write_gaps(system.joints.loops, memory.origin.P, start.q, stage.gaps)
     # a repetition has the last command
     last = max(start.commands.kp.shape[0] - scheme.a.shape[0] + i, 0)
     write_torque(system.joints, start.commands, last, stage.torque)

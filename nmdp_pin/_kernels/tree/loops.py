@@ -112,6 +112,15 @@ def gaps_of(
 
 
 @jit
+def loop_of_row(loops: Loops, row: int) -> int:
+    """The loop to which a row belongs, of those of joints and loops."""
+    x = 0
+    while row >= loops.first[x + 1]:
+        x += 1
+    return x
+
+
+@jit
 def _coupling(loops: Loops, x: int, q: Array) -> tuple[float, float, float]:
     """Gap of a coupling, and the slope and the curvature of minus its polynomial."""
     a, b = loops.coordinates[x, 0], loops.coordinates[x, 1]
@@ -290,3 +299,13 @@ def add_loop_energies(loops: Loops, P: Array, q: Array, places: Array, energies:
             for a in range(rows):
                 stored = 0.5 * g[a] * g[a] / loops.compliance[first + a]
                 energies[places[loops.dofs[loops.felt[x]]]] += stored
+
+
+@jit
+def write_gaps(loops: Loops, P: Array, q: Array, gaps: Array) -> None:
+    """Write the gaps of all loops at a configuration, shape (rows,); see `add_loop_energies`."""
+    A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
+    for x in range(loops.kinds.size):
+        rows, first = gaps_of(loops, x, P, q, A, B, g, W), loops.first[x] - loops.first[0]
+        for a in range(rows):
+            gaps[first + a] = g[a]
