@@ -210,9 +210,7 @@ def _holds(system: System, stage: Stage, i: int) -> bool:
 
 
 @jit
-def _add_first_gap(
-    system: System, origin: StageIterate, row: int, of_q: Array, r_z: Array
-) -> None:
+def _add_first_gap(system: System, origin: StageIterate, row: int, of_q: Array, r_z: Array) -> None:
     """Add the derivative of the gap of a row at the start of the step to r_z, shape (nz,)."""
     loops = system.joints.loops
     x = loop_of_row(loops, row)
