@@ -350,7 +350,7 @@ def _springs(files: RobotFiles, described: Description, model: pin.Model) -> tup
 
 def _looped(robot: Robot, loops: Sequence[Loop]) -> Robot:
     """The robot with those loops whose ends move against each other."""
-    holding = [loop for loop in loops if loop.holds(robot.model)]
+    holding = [loop for loop in loops if loop.holds(robot.model, robot.source)]
     closed = with_loops(robot, holding)
     if len(holding) == len(loops):
         return closed

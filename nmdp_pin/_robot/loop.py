@@ -49,7 +49,7 @@ class Loop(abc.ABC):
         """What it is, and between what, in messages."""
 
     @abc.abstractmethod
-    def holds(self, model: pin.Model) -> bool:
+    def holds(self, model: pin.Model, file: str) -> bool:
         """Whether joints of the model move what it holds together; False where they are locked."""
 
     @abc.abstractmethod
@@ -84,10 +84,10 @@ class _Frames(Loop):
         """See `Loop.name`."""
         return f"{type(self).__name__} of '{self.first}' and '{self.second}'"
 
-    def holds(self, model: pin.Model) -> bool:
+    def holds(self, model: pin.Model, file: str) -> bool:
         """See `Loop.holds`."""
         ends = [
-            0 if name == WORLD else int(link_frame(model, name, "", self.name).parentJoint)
+            0 if name == WORLD else int(link_frame(model, name, file, self.name).parentJoint)
             for name in (self.first, self.second)
         ]
         return ends[0] != ends[1]
@@ -310,7 +310,7 @@ class Coupling(Loop):
         """See `Loop.name`."""
         return f"Coupling of '{self.joint}'" + (f" and '{self.primary}'" if self.primary else "")
 
-    def holds(self, model: pin.Model) -> bool:
+    def holds(self, model: pin.Model, file: str) -> bool:
         """See `Loop.holds`."""
         return {self.joint, self.primary or self.joint} <= {*simple_joints(model)}
 
