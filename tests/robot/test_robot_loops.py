@@ -143,8 +143,8 @@ def test_loops_of_a_robot_toml(tmp_path):
     assert robot.standing == pytest.approx([1.5, -1.4, 1.6], abs=0.2)
     with pytest.raises(RobotError, match="m or rad are left"):  # the others are where they stood
         load_robot(tmp_path / "robot.toml", joints=["left-joint"])
-    locked = bar(tmp_path, CONNECT.replace('"right"', '"left"'))
-    assert len(locked.loops) == 1
+    table = CONNECT.replace("0.8, 0.0", "0.0, 0.1").replace("0.5, 0.0", "0.5, 0.1")
+    assert len(bar(tmp_path, table.replace('"right"', '"left"')).loops) == 1
     alone = load_robot(tmp_path / "robot.toml", joints=["left-joint", "right-joint"])
     assert alone.loops == ()
     assert any("Connect of 'coupler' and 'left'" in note for note in alone.notes)
