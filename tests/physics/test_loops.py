@@ -26,6 +26,7 @@ from nmdp_pin import (
     Distance,
     FrictionCone,
     Plane,
+    Sensors,
     Simulator,
     Terrain,
     Weld,
@@ -34,7 +35,8 @@ from nmdp_pin import (
     with_loops,
 )
 from nmdp_pin._terrain import Box
-from nmdp_pin.errors import IntegratorError, RobotError, StateError
+from nmdp_pin.errors import IntegratorError, RobotError, SensorError, StateError
+from nmdp_pin.sensors import JointWrench
 
 METHODS = [("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 1), ("pbd-nmdp", 2)]
 CLOSED = 1e-6  # [m] to which loops are held under large loads
@@ -295,3 +297,9 @@ def test_mistakes():
         Weld(first="left", compliance=-1.0)
     with pytest.raises(RobotError, match="point"):
         Connect(first="left", point=(0.0, 1.0))
+
+
+def test_wrenches_of_joints_are_refused():
+    """What joints transmit contains what loops do, whose means over a step are not known."""
+    with pytest.raises(SensorError, match=r"closed loops.*StepResult\.loop_forces"):
+        Sensors(four_bar(1.0), [JointWrench("left-joint")])

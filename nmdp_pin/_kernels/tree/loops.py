@@ -28,17 +28,17 @@ class Loops:
     """Loops, whose rows come behind those of the joints with a stop or dry friction.
 
     Args:
-        first: first row of each of n loops, and one behind the last, shape (n + 1,).
-        kinds: kinds, shape (n,).
-        bodies: first and second body of each, 0 for the world, shape (n, 2).
-        frames: frames on them, shape (n, 2, 4, 3).
-        lengths: distances [m], shape (n,).
+        first: first row of each of c loops, and one behind the last, shape (c + 1,).
+        kinds: kinds, shape (c,).
+        bodies: first and second body of each, 0 for the world, shape (c, 2).
+        frames: frames on them, shape (c, 2, 4, 3).
+        lengths: distances [m], shape (c,).
         coordinates: indices in q of a coupling's coordinates, the second -1 where the first one is
-            held, shape (n, 2).
-        polynomials: coefficients of couplings, from the constant on, shape (n, 5).
+            held, shape (c, 2).
+        polynomials: coefficients of couplings, from the constant on, shape (c, 5).
         compliance: motion by a unit of force of each row, shape (rows,).
-        springs: whether a loop is one, of a given compliance, shape (n,).
-        felt: first of the dofs of each loop, and one behind the last, shape (n + 1,).
+        springs: whether a loop is one, of a given compliance, shape (c,).
+        felt: first of the dofs of each loop, and one behind the last, shape (c + 1,).
         dofs: dofs that change the gaps, shape (x,).
         signs: 1 where they move the first body, -1 the second one, shape (x,).
         carriers: bodies that the dofs move first, shape (x,).
