@@ -81,7 +81,7 @@ def test_slider_crank(method, order):
     r, length = 0.3, 0.8
     robot = slider_crank(r, length)
     sim = simulator(robot, method, order=order)
-    results = run(sim, sim.state(v=consistent(robot, [45.0, 0.0, 0.0])), 0.005, 1.0)
+    results = run(sim, sim.state(v=consistent(robot, [45.0, 0.0, 0.0])), 0.002, 1.0)
     q = np.array([result.state.q for result in results])
     assert order == 1 or abs(q[-1, 0] - q[0, 0]) > 2.0 * np.pi
     along = r * np.cos(q[:, 0]) + np.sqrt(length**2 - (r * np.sin(q[:, 0])) ** 2)
