@@ -28,7 +28,7 @@ from nmdp_pin._kernels.geometry.contacts import REACH, Contacts
 from nmdp_pin._kernels.step import stage
 from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians
-from nmdp_pin._kernels.step.step_records import End, Memory, Start
+from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, End, Memory, Start
 from nmdp_pin._robot import Robot
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import IntegratorError
@@ -240,7 +240,7 @@ class CompiledSystem:
             w=np.zeros((k, self.m)),
             joints=np.zeros(self.n_joints),
             repeated=np.zeros(nv, dtype=bool),
-            counts=np.zeros(7, dtype=np.int64),
+            counts=np.zeros(STEP_COUNTERS, dtype=np.int64),
             numbers=np.zeros(4),
         )
 

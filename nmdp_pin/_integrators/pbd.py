@@ -25,14 +25,11 @@ from nmdp_pin._integrators.step_response import StepResponse, Switch, split_resp
 from nmdp_pin._kernels.algebra.linear import solve_in_place
 from nmdp_pin._kernels.contact.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin._kernels.geometry.planes import report_depths, report_wrenches
-from nmdp_pin._kernels.step.levenberg_marquardt import (
-    ERROR,
+from nmdp_pin._kernels.step.levenberg_marquardt import ERROR, VALUE, evaluate_end, roll
+from nmdp_pin._kernels.step.outcomes import (
     EVALUATIONS,
     ITERATIONS,
     REJECTED,
-    VALUE,
-    evaluate_end,
-    roll,
 )
 from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._state.state import State

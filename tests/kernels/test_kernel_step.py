@@ -12,13 +12,14 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.scheme import BACKWARD_EULER, SDIRK2
+from nmdp_pin._kernels.step import outcomes, step_end, step_records, tolerances
 from nmdp_pin._kernels.step import step as kernel
-from nmdp_pin._kernels.step import step_end, step_records, tolerances
 from nmdp_pin._kernels.step import step_start as start_kernels
 from nmdp_pin._kernels.step.stage import kinematics, saturate_at
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of sums of a few terms
@@ -27,6 +28,12 @@ GRAVITY = 9.81  # [m/s^2]
 H = 0.02  # [s]
 C = 1.0 - np.sqrt(0.5)  # end of the first stage of SDIRK2, as a share of the step
 RADII = np.array([0.2, 0.1])
+
+
+@pytest.mark.parametrize("status", Status)
+def test_the_kernels_have_the_codes_of_outcomes(status):
+    """What a kernel returns is the status of that name."""
+    assert getattr(outcomes, status.name) == status.code
 
 
 class Steps:

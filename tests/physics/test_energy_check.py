@@ -12,8 +12,8 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
+from nmdp_pin._kernels.step.outcomes import OUTCOME
 from nmdp_pin._kernels.step.stage import evaluate
-from nmdp_pin._kernels.step.step_records import OUTCOME
 from nmdp_pin._kernels.step.tolerances import Tolerances
 from nmdp_pin._kernels.step.vi_newton import solve_stage
 from nmdp_pin._robot import Robot

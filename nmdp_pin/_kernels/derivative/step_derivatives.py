@@ -23,6 +23,10 @@ from nmdp_pin._kernels.contact.contact_motion import motion_at, turn_back
 from nmdp_pin._kernels.contact.friction_cone import add_frame_derivative, cone_derivative
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
 from nmdp_pin._kernels.geometry.planes import missed_contacts, select_overlaps
+from nmdp_pin._kernels.step.outcomes import (
+    CONVERGED,
+    OUTCOME,
+)
 from nmdp_pin._kernels.step.stage import (
     NEWTON_EULER,
     RESIDUAL,
@@ -38,10 +42,10 @@ from nmdp_pin._kernels.step.stage import (
     linearise,
     saturate_at,
 )
-from nmdp_pin._kernels.step.step_records import OUTCOME, Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
 from nmdp_pin._kernels.step.tolerances import Tolerances, attainable, place_of, rounding_of
-from nmdp_pin._kernels.step.vi_newton import CONVERGED, blocks_of, solve_stage
+from nmdp_pin._kernels.step.vi_newton import blocks_of, solve_stage
 from nmdp_pin._kernels.tree.joints import gains, interval
 from nmdp_pin._kernels.tree.loops import MOST, gaps_of, gradients_of, loop_of_row
 

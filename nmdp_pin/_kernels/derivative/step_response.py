@@ -32,7 +32,7 @@ from nmdp_pin._kernels.derivative.step_derivatives import (
 )
 from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
 from nmdp_pin._kernels.step.stage import NEWTON_EULER, StageJacobians, System
-from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, Memory, Options, Scheme, Start
 
 
 @jit
@@ -131,7 +131,7 @@ def respond_to_start(
     """
     stage, space, nv, stages = memory.stage, system.tree.space, start.v.size, len(scheme.a)
     nz, n, m = (1 + stages) * nv, whole.shape[1], memory.w.shape[1]
-    ends, counts = np.empty((stages, start.q.size)), np.zeros(7, np.int64)
+    ends, counts = np.empty((stages, start.q.size)), np.zeros(STEP_COUNTERS, np.int64)
     stage_ends(space, scheme, start, end, ends)
     Z, dq = np.zeros((nz - 2 * nv, n)), np.empty((nv, n))
     of_q, of_v = np.zeros((nv, nz)), np.zeros((nv, nz))  # of the reference

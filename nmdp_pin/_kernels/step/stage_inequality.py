@@ -27,6 +27,12 @@ from nmdp_pin._kernels.solver.force_sets import (
     new_sets,
     project,
 )
+from nmdp_pin._kernels.step.outcomes import (
+    CONVERGED,
+    HELD,
+    QP_FAILED,
+    SINGULAR,
+)
 from nmdp_pin._kernels.step.stage import (
     Stage,
     StageIterate,
@@ -36,8 +42,6 @@ from nmdp_pin._kernels.step.stage import (
 from nmdp_pin._kernels.step.stage_sets import state_sets
 from nmdp_pin._kernels.tree.joints import motor
 
-CONVERGED, SINGULAR, QP_FAILED = 0, 4, 6  # as in `nmdp_pin._state.status`
-HELD = -1  # an outcome of iterations alone
 _PROXIMAL = (1e-2, 1.0)  # terms of inequalities that are not solved without one
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 

@@ -16,13 +16,17 @@ from nmdp_pin._kernels.geometry.planes import (
     missed_contacts,
     missed_overlaps,
 )
-from nmdp_pin._kernels.step.impacts import (
-    ENERGY_GAINED,
-    confirm_suspects,
-    judge_impacts,
-    write_elastic_energies,
-)
+from nmdp_pin._kernels.step.impacts import confirm_suspects, judge_impacts, write_elastic_energies
 from nmdp_pin._kernels.step.islands import Islands, add_work, write_energies
+from nmdp_pin._kernels.step.outcomes import (
+    BUDGET_SPENT,
+    CONVERGED,
+    ENERGY_GAINED,
+    NOT_FINITE,
+    OUTCOME,
+    STALLED,
+    WORK,
+)
 from nmdp_pin._kernels.step.stage import (
     RESIDUAL,
     StageIterate,
@@ -36,25 +40,10 @@ from nmdp_pin._kernels.step.step_end import (
     list_touching,
     write_end,
 )
-from nmdp_pin._kernels.step.step_records import (
-    OF_RESIDUAL,
-    ORDER,
-    OUTCOME,
-    WORK,
-    Memory,
-    Options,
-    Scheme,
-    Step,
-)
+from nmdp_pin._kernels.step.step_records import OF_RESIDUAL, ORDER, Memory, Options, Scheme, Step
 from nmdp_pin._kernels.step.step_start import GUESSES, guess, list_weights, open_step, state_stage
 from nmdp_pin._kernels.step.tolerances import tolerances_of
-from nmdp_pin._kernels.step.vi_newton import (
-    BUDGET_SPENT,
-    CONVERGED,
-    NOT_FINITE,
-    STALLED,
-    solve_stage,
-)
+from nmdp_pin._kernels.step.vi_newton import solve_stage
 from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import energies
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from nmdp_pin._kernels.compiler.jit import Array
 from nmdp_pin._kernels.compiler.record import record
 from nmdp_pin._kernels.step.islands import Islands
+from nmdp_pin._kernels.step.outcomes import (
+    COUNTERS,
+)
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.tree.joints import Commands
 
-# Counters of a step: iterations, evaluations, rejected iterations and the work in evaluations, the
-# outcome, the order of the scheme that made it, and the number of contacts that touch.
-ITERATIONS, EVALUATIONS, REJECTED, WORK, OUTCOME, ORDER, TOUCHING = range(7)
+# Further counters of a step: the order of the scheme that made it, and the contacts that touch.
+ORDER, TOUCHING, STEP_COUNTERS = range(COUNTERS, COUNTERS + 3)
 
 # Numbers of a step.
 OF_RESIDUAL, OF_GAP, KINETIC, POTENTIAL = range(4)

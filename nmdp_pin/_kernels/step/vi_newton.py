@@ -16,6 +16,15 @@ from nmdp_pin._kernels.algebra.linear import (
 )
 from nmdp_pin._kernels.algebra.manifold import integrate
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
+from nmdp_pin._kernels.step.outcomes import (
+    BUDGET_SPENT,
+    CONVERGED,
+    HELD,
+    ITERATION_LIMIT,
+    NOT_FINITE,
+    QP_FAILED,
+    STALLED,
+)
 from nmdp_pin._kernels.step.slips import measure_slips, predicts_solution
 from nmdp_pin._kernels.step.stage import (
     EXACT,
@@ -33,12 +42,9 @@ from nmdp_pin._kernels.step.stage import (
     learn_slopes,
     linearise,
 )
-from nmdp_pin._kernels.step.stage_inequality import HELD, newton_step
+from nmdp_pin._kernels.step.stage_inequality import newton_step
 from nmdp_pin._kernels.step.tolerances import Tolerances
 
-# Outcomes, as in `nmdp_pin._state.status`.
-CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
-BUDGET_SPENT = 8
 _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far too large
 # Residual over the present one, or the weight, beyond which a step is too long: with forces G is
 # nearly linear, with weights their k d^p is in it

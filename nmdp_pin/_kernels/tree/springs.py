@@ -61,7 +61,7 @@ def add_spring_energies(springs: Springs, q: Array, places: Array, energies: Arr
         energy = 0.5 * springs.stiffness[s] * _stretch(springs, q, s) ** 2
         energies[places[springs.dofs[springs.first[s]]]] += energy
     for b in range(springs.ball_stiffness.size):
-        _turn(springs, q, b, error)
+        _ball_stretch(springs, q, b, error)
         square = error[0] * error[0] + error[1] * error[1] + error[2] * error[2]
         energies[places[springs.ball_dofs[b]]] += 0.5 * springs.ball_stiffness[b] * square
 
@@ -76,7 +76,7 @@ def _stretch(springs: Springs, q: Array, s: int) -> float:
 
 
 @jit
-def _turn(springs: Springs, q: Array, b: int, error: Array) -> None:
+def _ball_stretch(springs: Springs, q: Array, b: int, error: Array) -> None:
     """Rotation vector of a ball joint from the rest of its spring, shape (3,)."""
     turn, product, at = vector(4), vector(4), springs.ball_coordinates[b]
     for i in range(3):
@@ -119,7 +119,7 @@ def _add_ball_springs(springs: Springs, q: Array, G: Array, A: Array) -> float:
     error, D, energy = zero_vector(6), zero_matrix(6, 6), 0.0
     for b in range(springs.ball_stiffness.size):
         dof, k = springs.ball_dofs[b], springs.ball_stiffness[b]
-        _turn(springs, q, b, error[3:])
+        _ball_stretch(springs, q, b, error[3:])
         for i in range(3):
             energy += 0.5 * k * error[3 + i] * error[3 + i]
         if G.size == 0:
