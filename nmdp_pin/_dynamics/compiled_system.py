@@ -257,6 +257,8 @@ class CompiledSystem:
         return Stage(
             form=self.kind,
             displaced=True,
+            closes=True,
+            gaps=np.zeros(len(self.joints.loops.compliance)),
             q_ref=standing,
             v_ref=np.zeros(nv),
             rate=1.0,

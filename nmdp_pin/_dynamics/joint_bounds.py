@@ -3,6 +3,7 @@
 import numpy as np
 
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin._dynamics.loops import loops_of
 from nmdp_pin._dynamics.springs import springs_of
 from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._robot import Robot
@@ -13,23 +14,29 @@ _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a jo
 
 
 def joints_of(robot: Robot) -> Joints:
-    """The bounds and springs of a robot's joints.
+    """The bounds and springs of a robot's joints, and its loops.
 
     At a penetration of 0.1 mrad or 0.1 mm a stop carries the largest static load.
     """
     model, limits, loads = robot.model, robot.limits, largest_loads(robot)
     dofs = limits.bounded
+    loops = loops_of(robot, len(dofs))
+    rows = len(loops.compliance)
+    first = [int(loops.dofs[x]) for x in loops.felt[:-1].tolist()]
+    owners = np.repeat(first, np.diff(loops.first)).astype(np.int64)
     coordinates = {joint.idx_v: joint.idx_q for joint in simple_joints(model).values()}
+    stops = np.array([coordinates.get(dof, -1) for dof in dofs.tolist()], dtype=np.int64)
     return Joints(
-        coordinates=np.array([coordinates.get(dof, -1) for dof in dofs.tolist()], dtype=np.int64),
-        dofs=np.array(dofs, dtype=np.int64),
-        lower=limits.lower[dofs],
-        upper=limits.upper[dofs],
-        stiffness=loads[dofs] / _STATIC_DEPTH,
-        friction=limits.friction[dofs],
+        coordinates=np.append(stops, np.full(rows, -1)),
+        dofs=np.append(np.array(dofs, dtype=np.int64), owners),
+        lower=np.append(limits.lower[dofs], np.full(rows, -np.inf)),
+        upper=np.append(limits.upper[dofs], np.full(rows, np.inf)),
+        stiffness=np.append(loads[dofs] / _STATIC_DEPTH, np.zeros(rows)),
+        friction=np.append(limits.friction[dofs], np.full(rows, np.inf)),
         effort=np.array(limits.effort, dtype=float),
         damping=np.array(model.damping, dtype=float),
         springs=springs_of(robot, loads),
+        loops=loops,
     )
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.body_surfaces import body_name, shaped_joints, surfaces_of
-from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints, link_frame
+from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints
+from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.trees import placements_at
 from nmdp_pin._terrain import Ellipsoid, Sphere, Terrain

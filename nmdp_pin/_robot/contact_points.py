@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.settings import ContactPoint
 from nmdp_pin.errors import RobotError
 
@@ -112,13 +113,3 @@ def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) ->
         semi_axes=axes,
         links=tuple(point.link for point in points),
     )
-
-
-def link_frame(model: pin.Model, name: str, file: str, element: str) -> pin.Frame:
-    """Frame of a link, or another named frame."""
-    if model.existFrame(name, pin.BODY):
-        return model.frames[model.getFrameId(name, pin.BODY)]
-    if model.existFrame(name):
-        return model.frames[model.getFrameId(name)]
-    links = ", ".join(frame.name for frame in model.frames if frame.type == pin.BODY)
-    raise RobotError(f"link '{name}' does not exist; links: {links}", file=file, element=element)

@@ -10,6 +10,7 @@ from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits
+from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._robot.spring import Spring
@@ -37,6 +38,7 @@ class Robot:
         source: path of the URDF.
         limits: bounds of the joints; None: no bounds.
         springs: springs of joints.
+        loops: closed loops, which the standing pose closes; `with_loops` adds them.
         kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
         kd: velocity gains of them, by joint [N m s/rad or N s/m].
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
@@ -66,6 +68,7 @@ class Robot:
     source: str = ""
     limits: JointLimits = None  # type: ignore[assignment]  # filled in below
     springs: tuple[Spring, ...] = ()
+    loops: tuple[Loop, ...] = ()
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)

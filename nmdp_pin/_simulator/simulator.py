@@ -16,6 +16,7 @@ from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (
+    INTEGRATORS,
     Integrator,
     StepResult,
     integrator_named,
@@ -24,6 +25,7 @@ from nmdp_pin._integrators import (
 )
 from nmdp_pin._integrators.presets import check_recovery, preset_options
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.loop_closure import OPEN, closed
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
 from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer
 from nmdp_pin._simulator.step_control import Halving, StepControl, StepFailed
@@ -117,6 +119,12 @@ class Simulator:
                 f"{method.law_type.__name__}, got "
                 f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
             )
+        if self.robot.loops and not method.closes_loops:
+            able = [name for name, other in INTEGRATORS.items() if other.closes_loops]
+            raise IntegratorError(
+                f"method '{self.method}' does not simulate closed loops, such as the "
+                f"{self.robot.loops[0].name}; these do: {', '.join(able)}"
+            )
         self.control.check(method)
         if isinstance(law, WrenchSpace) and type(law) is not FrictionCone:
             check_shapes(law, self.robot)
@@ -139,6 +147,9 @@ class Simulator:
     ) -> State:
         """Make a checked state; the default is the standing pose at rest.
 
+        A configuration in which loops of the robot are open is moved to a near one that closes
+        them.
+
         Args:
             q: configuration, shape (nq,).
             v: velocity, shape (nv,); the linear velocity of a floating base is in the world frame.
@@ -147,9 +158,10 @@ class Simulator:
                 in the frame of the base, shape (nv,); replaces v.
 
         Raises:
-            StateError: a shape is wrong, a number is not finite, or q is off its manifold.
+            StateError: a shape is wrong, a number is not finite, q is off its manifold, or no
+                configuration near it closes the loops.
         """
-        model = self.robot.model
+        model, loops = self.robot.model, self.robot.loops
         q = numbers("q", self.robot.standing if q is None else q, StateError).copy()
         if free_flyer_v is not None:
             if v is not None:
@@ -158,6 +170,13 @@ class Simulator:
         v = numbers("v", np.zeros(model.nv) if v is None else v, StateError).copy()
         state = State(t, q, v)
         self._check.state(state)
+        if loops:
+            q, missed, worst = closed(model, loops, q)
+            if missed > OPEN:
+                raise StateError(
+                    f"no configuration near q closes the {worst}: {missed:.2g} m or rad are left"
+                )
+            state = State(t, q, v)
         return state
 
     def step(

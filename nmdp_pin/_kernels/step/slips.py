@@ -112,7 +112,9 @@ def _square(x: Array) -> float:
 def _measure_joint(
     system: System, at: StageIterate, row: int, n: int, rho: float, margin: float
 ) -> tuple[float, float]:
-    """Natural map of a joint's force, and the share by which it exceeds its interval."""
+    """Natural map of a joint's or loop's force, and the share by which it exceeds its interval."""
+    if system.joints.friction[row - n] == math.inf:
+        return rho * at.work[row, 0], 0.0
     least, width, _, _ = interval(system.joints, row - n, at.q)
     slack, f = system.joints.stiffness[row - n] * margin, at.w[row, 0]
     if system.joints.coordinates[row - n] < 0:
