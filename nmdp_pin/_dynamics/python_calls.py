@@ -102,7 +102,7 @@ class PinocchioCalls:
 
     def __init__(self, model: pin.Model) -> None:
         self.q, self.v, self.a = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
-        self.data, self._trees = None, None
+        self._trees: TreeCalls | None = None
         if len(trees_of(model)) > 1:
             self._trees = trees = TreeCalls(model, self.q, self.v, self.a)
             self._values, self._derivatives = trees.values, trees.derivatives
@@ -110,7 +110,7 @@ class PinocchioCalls:
             self._momentum_derivatives = trees.momentum_derivatives
             self.kinematics = trees.kinematics
             return
-        self.data = data = model.createData()
+        self.data = data = model.createData()  # of a model that is one tree
         weightless, still = pin.Model(model), np.zeros(model.nv)
         weightless.gravity = pin.Motion.Zero()
         # M v is the inverse dynamics of the acceleration v at rest and without weight.
@@ -141,12 +141,12 @@ class PinocchioCalls:
 
     def arrays(self, handle: int) -> Dynamics:
         """The shared arrays."""
-        data, nv = self.data, len(self.v)
+        nv = len(self.v)
         if self._trees is not None:
             names = ("P", "S", "tau", "M", "of_q", "of_v")
             of_trees = {name: getattr(self._trees, name) for name in names}
             return Dynamics(handle=handle, q=self.q, v=self.v, a=self.a, **of_trees)
-        # pinocchio gives the J of a single dof as a vector
+        data = self.data  # pinocchio gives the J of a single dof as a vector
         S = np.reshape(data.J, (6, nv), order="F").T
         return Dynamics(
             handle=handle,

@@ -253,7 +253,7 @@ def _own_polytopes(
     rims = (polytopes.kinds == CIRCULAR_RIM).tolist()
     pairs = polytopes.pairs.tolist()
     of_rows = grouped(zip(rows.tolist(), bodies[:, 0].tolist(), strict=True)) if any(rims) else {}
-    pointed: list[bool] = facing.any(axis=1).tolist()
+    pointed = np.asarray(facing.any(axis=1))
     for touched, own in (*pairs, *(pair[::-1] for pair in pairs)):
         if not rims[touched]:
             continue
@@ -261,7 +261,7 @@ def _own_polytopes(
         at = int(polytopes.rows[touched]), int(owners[polytopes.rows[own]])
         candidates = of_rows.get(at, np.zeros(0, np.int64))
         if rims[own]:
-            candidates = np.array([k for k in candidates.tolist() if pointed[k]], np.int64)
+            candidates = candidates[pointed[candidates]]
         off = corners[None] - local[candidates, None]
         if rims[own]:  # on its axis
             aside = off[:, 0, _NEXT] * off[:, 1, _LAST] - off[:, 0, _LAST] * off[:, 1, _NEXT]

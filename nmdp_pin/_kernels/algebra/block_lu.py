@@ -25,13 +25,13 @@ class BlockOrder(NamedTuple):
         first: first row of each group, and the end, shape (t + 1,).
         order: the groups in their order, shape (t,).
         later: groups that are coupled with the one of each place and follow it, shape (t, t).
-        count: their numbers, shape (t,).
+        counts: their numbers, shape (t,).
     """
 
     first: Array
     order: Array
     later: Array
-    count: Array
+    counts: Array
 
 
 @jit
@@ -115,7 +115,7 @@ def copy_blocks(A: Array, blocks: BlockOrder, B: Array) -> None:
         for i in range(begin, end):
             for j in range(begin, end):
                 B[i, j] = A[i, j]
-            for x in range(blocks.count[p]):
+            for x in range(blocks.counts[p]):
                 h = blocks.later[p, x]
                 for j in range(blocks.first[h], blocks.first[h + 1]):
                     B[i, j], B[j, i] = A[i, j], A[j, i]
@@ -144,7 +144,7 @@ def factor_blocks(A: Array, blocks: BlockOrder, pivots: Array) -> bool:
                 _exchange_rows(A, blocks, p, i, pivot)
             for j in range(i + 1, end):
                 _eliminate_row(A, blocks, p, i, j)
-            for x in range(blocks.count[p]):
+            for x in range(blocks.counts[p]):
                 h = blocks.later[p, x]
                 for j in range(blocks.first[h], blocks.first[h + 1]):
                     _eliminate_row(A, blocks, p, i, j)
@@ -157,7 +157,7 @@ def _exchange_rows(A: Array, blocks: BlockOrder, p: int, i: int, j: int) -> None
     g = blocks.order[p]
     for c in range(blocks.first[g], blocks.first[g + 1]):
         A[i, c], A[j, c] = A[j, c], A[i, c]
-    for x in range(blocks.count[p]):
+    for x in range(blocks.counts[p]):
         h = blocks.later[p, x]
         for c in range(blocks.first[h], blocks.first[h + 1]):
             A[i, c], A[j, c] = A[j, c], A[i, c]
@@ -172,7 +172,7 @@ def _eliminate_row(A: Array, blocks: BlockOrder, p: int, i: int, j: int) -> None
     A[j, i] = share
     for c in range(i + 1, blocks.first[blocks.order[p] + 1]):
         A[j, c] -= share * A[i, c]
-    for x in range(blocks.count[p]):
+    for x in range(blocks.counts[p]):
         h = blocks.later[p, x]
         for c in range(blocks.first[h], blocks.first[h + 1]):
             A[j, c] -= share * A[i, c]
@@ -192,7 +192,7 @@ def solve_blocks(LU: Array, blocks: BlockOrder, pivots: Array, X: Array) -> None
             for j in range(i + 1, end):
                 for k in range(r):
                     X[j, k] -= LU[j, i] * X[i, k]
-            for x in range(blocks.count[p]):
+            for x in range(blocks.counts[p]):
                 h = blocks.later[p, x]
                 for j in range(first[h], first[h + 1]):
                     for k in range(r):
@@ -204,7 +204,7 @@ def solve_blocks(LU: Array, blocks: BlockOrder, pivots: Array, X: Array) -> None
                 total = X[i, k]
                 for j in range(i + 1, end):
                     total -= LU[i, j] * X[j, k]
-                for x in range(blocks.count[p]):
+                for x in range(blocks.counts[p]):
                     h = blocks.later[p, x]
                     for j in range(first[h], first[h + 1]):
                         total -= LU[i, j] * X[j, k]

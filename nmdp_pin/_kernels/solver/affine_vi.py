@@ -171,7 +171,7 @@ def unbalanced(
         g = blocks.order[p]
         begin, end = blocks.first[g], blocks.first[g + 1]
         largest = _subtract_inertia(vi.A, dq, begin, end, begin, end, right, largest)
-        for x in range(blocks.count[p]):
+        for x in range(blocks.counts[p]):
             h = blocks.later[p, x]
             start, stop = blocks.first[h], blocks.first[h + 1]
             largest = _subtract_inertia(vi.A, dq, begin, end, start, stop, right, largest)
