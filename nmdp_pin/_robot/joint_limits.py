@@ -120,7 +120,8 @@ class JointLimits:
 
     def read_only(self) -> "JointLimits":
         """The same bounds in arrays that cannot be written."""
-        return replace(self, **{name: read_only(getattr(self, name)) for name in ARRAYS})
+        arrays = {name: read_only(getattr(self, name)) for name in ARRAYS}
+        return JointLimits(**arrays, mimics=self.mimics)
 
     @property
     def bounded(self) -> np.ndarray:
