@@ -1,11 +1,13 @@
 """Rollouts: many trajectories, from many starts and under many torques."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from nmdp_pin._control.controller import Command
+from nmdp_pin._dynamics.parameter_set import ParameterSet
 from nmdp_pin._integrators.pbd import PositionBasedStep
 from nmdp_pin._parallel.ray_cluster import ray_cluster
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side, workers
@@ -50,9 +52,10 @@ class Rollout:
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
-    """A part of the trajectories; an axis of u of length 1 stands for all."""
+    """A part of the trajectories; an axis of u of length 1 stands for all, parameters may too."""
 
     starts: tuple[State, ...]
+    parameters: Sequence[Mapping[str, Any]]
     u: np.ndarray
     steps: int
     h: float
@@ -66,6 +69,7 @@ def rollout(
     h: float,
     steps: int | None = None,
     command: CommandOf | Command | None = None,
+    parameters: Sequence[Mapping[str, Any]] = (),
     n_jobs: int | None = None,
     chunk: int | None = None,
     out: np.ndarray | None = None,
@@ -73,8 +77,8 @@ def rollout(
 ) -> Rollout:
     """Make nt steps of each of nb trajectories; the bits do not depend on the workers.
 
-    nb is the length of the first axis of x0 and u, nt that of the second axis of u; an axis of
-    length 1 stands for all trajectories, or for all steps.
+    nb is the length of the first axis of x0 and u and of `parameters`, nt that of the second axis
+    of u; an axis of length 1 stands for all trajectories, or for all steps.
 
     Args:
         simulator: simulator of the steps.
@@ -86,6 +90,8 @@ def rollout(
         command: function that turns u into the command of a step, such as targets of a PD
             controller. A `Command`: its gains and targets hold for all steps, and u is added to
             its torque. None: u is the torque.
+        parameters: parameters of `Simulator.with_parameters` for each trajectory, (nb,), or one
+            set for all; empty: those of the simulator.
         n_jobs: number of processes, -1: one a core; None: what `joblib.parallel_config` says, else
             1. Its backend may be threads, where steps of `pbd` and `pbfd` run in parallel.
         chunk: number of trajectories in a task; None: ten tasks for each worker.
@@ -96,6 +102,7 @@ def rollout(
     Raises:
         StateError: x0, h, steps, chunk or out cannot be used.
         ControlError: u cannot be used.
+        ParameterError: a set of parameters cannot be used.
         WorkerError: a worker died, or `command` ended its process.
     """
     check_step(h)
@@ -103,7 +110,9 @@ def rollout(
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
     if isinstance(command, Command):
         command = simulator.checked_command(command)
-    nb = _batch(len(starts), len(u))
+    for each in parameters:
+        ParameterSet.of(each).changed(simulator.system)  # a mistake is found before any step
+    nb = _batch(x0=len(starts), u=len(u), parameters=max(len(parameters), 1))
     if len(starts) != nb:
         starts = starts * nb
     chunk = max(1, nb // (_CHUNKS * workers(n_jobs))) if chunk is None else chunk
@@ -113,7 +122,16 @@ def rollout(
     done = 0
     with shown(progress, "trajectories", nb) as show:
         parts = (slice(begin, begin + chunk) for begin in range(0, nb, chunk))
-        tasks = (_Chunk(starts[at], u if len(u) == 1 else u[at], steps, h) for at in parts)
+        tasks = (
+            _Chunk(
+                starts[at],
+                parameters if len(parameters) <= 1 else parameters[at],
+                u if len(u) == 1 else u[at],
+                steps,
+                h,
+            )
+            for at in parts
+        )
         made_chunks = side_by_side(_run_chunk, (simulator, command), tasks, n_jobs=n_jobs)
         for place, (xs, codes, counts, states) in made_chunks:
             here = slice(place * chunk, place * chunk + len(xs))
@@ -132,8 +150,11 @@ def _run_chunk(
     x = np.empty((n, chunk.steps, simulator.vector.nx))
     codes, counts, states = np.zeros(n, int), np.zeros(n, int), []
     u = np.broadcast_to(chunk.u, (n, chunk.steps, chunk.u.shape[2]))
+    own, several = simulator, len(chunk.parameters) > 1
     for i, start in enumerate(chunk.starts):
-        status, counts[i], state = _run(simulator, command, start, u[i], chunk.h, x[i])
+        if chunk.parameters and (several or i == 0):
+            own = simulator.with_parameters(**chunk.parameters[i])
+        status, counts[i], state = _run(own, command, start, u[i], chunk.h, x[i])
         codes[i] = status.code
         states.append(state)
     return x, codes, counts, states
@@ -259,13 +280,13 @@ def _controls(
     return array, array.shape[1] if steps is None else steps
 
 
-def _batch(of_x0: int, of_u: int) -> int:
+def _batch(**lengths: int) -> int:
     """Number of trajectories."""
-    if 1 not in (of_x0, of_u) and of_x0 != of_u:
-        raise StateError(
-            f"x0 has {of_x0} trajectories and u has {of_u}: give as many, or one for all"
-        )
-    return of_u if of_x0 == 1 else of_x0
+    several = {name: n for name, n in lengths.items() if n != 1}
+    if len(set(several.values())) > 1:
+        given = " and ".join(f"{name} has {n} trajectories" for name, n in several.items())
+        raise StateError(f"{given}: give as many, or one for all")
+    return next(iter(several.values()), 1)
 
 
 def _array_for(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:

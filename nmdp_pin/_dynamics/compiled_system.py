@@ -17,7 +17,7 @@ from nmdp_pin._dynamics.commands import (
     new_torque,
     values_of,
 )
-from nmdp_pin._dynamics.geometry.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin._dynamics.geometry.candidates import new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
@@ -92,7 +92,7 @@ class CompiledSystem:
         self.m = 3 if self.forces else max(law.n_vertices, 1)  # of a row, of joints as well
         self.pinocchio = PinocchioCalls(robot.model)
         self.candidates = replace(
-            candidates_of(robot, system.terrain),
+            system.pairs,
             reach=float(reach),
             distant=type(law) is not FrictionCone or law.zeta > 0.0,
             rolling=type(law) in (FrictionCone, DryFriction),

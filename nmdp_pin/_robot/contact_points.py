@@ -9,6 +9,7 @@ import pinocchio as pin
 
 from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.settings import ContactPoint
+from nmdp_pin._state.read_only_array import read_only
 from nmdp_pin.errors import RobotError
 
 ARRAYS = ("joints", "positions", "radii", "touches", "semi_axes")
@@ -50,6 +51,8 @@ class ContactPoints:
             object.__setattr__(self, "touches", np.zeros(len(self.names), dtype=int))
         if not len(self.semi_axes):
             object.__setattr__(self, "semi_axes", np.zeros((len(self.names), 3, 3)))
+        for name in ARRAYS:
+            object.__setattr__(self, name, read_only(getattr(self, name)))
         if not self.links:
             object.__setattr__(self, "links", ("",) * len(self.names))
         if (np.diff((self.touches != 0).astype(int)) < 0).any():

@@ -1,7 +1,7 @@
 """Robots: models with contact points, driven joints, limits and gaits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pinocchio as pin
@@ -14,6 +14,7 @@ from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._robot.spring import Spring
+from nmdp_pin._state.read_only_array import read_only
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RobotError
@@ -24,7 +25,9 @@ _STANDING = 0.002
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """Robot that is ready for simulation.
+    """Robot that is ready for simulation; its arrays are read-only.
+
+    A simulator owns a copy: what changes in `model` afterwards changes no step.
 
     Args:
         name: name in scenarios.
@@ -90,6 +93,22 @@ class Robot:
                 )
         if self.limits is None:
             object.__setattr__(self, "limits", JointLimits.none(self.model.nv))
+        object.__setattr__(self, "limits", self.limits.read_only())
+        for name in ("driven", "standing"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    def copy(self) -> "Robot":
+        """Copy with models of its own; the shapes and meshes, which nobody changes, are shared."""
+        geometry = self.collision_model
+        return replace(
+            self,
+            model=pin.Model(self.model),
+            collision_model=None if geometry is None else geometry.copy(),
+            kp=dict(self.kp),
+            kd=dict(self.kd),
+            surfaces=dict(self.surfaces),
+            frictions=dict(self.frictions),
+        )
 
     @property
     def mass(self) -> float:

@@ -1,9 +1,9 @@
 """Simulation of a robot on a terrain, with a contact law and a method."""
 
+import functools
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from nmdp_pin._control.controller import Command, CommandSource, Timed
 from nmdp_pin._control.conversion import ControllerLike, controller_of
 from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
+from nmdp_pin._dynamics.parameter_set import ParameterSet
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (
     INTEGRATORS,
@@ -37,8 +38,9 @@ from nmdp_pin.errors import IntegratorError, StateError
 class Simulator:
     """Simulator of a robot on a terrain.
 
-    `step` is pure: equal arguments give equal bits. The scratch memory of a simulator is protected
-    by a lock, so threads that share one wait for each other; pickling rebuilds it.
+    `step` is pure: equal arguments give equal bits. The simulator owns a copy of the robot, which
+    what happens to the given one does not change. Its scratch memory is protected by a lock, so
+    threads that share one wait for each other; pickling rebuilds it.
 
     Args:
         robot: the robot, with the bodies that move beside it.
@@ -73,19 +75,24 @@ class Simulator:
             preferred = table.pop("control", None)
             control = preferred if control is None else control
             options = {**table, **options}
-        self.system = System(robot, terrain, contact)
+        given = System(robot, terrain, contact)
         self.method, self.options = method, dict(options)
         self.control = Halving() if control is None else control
+        self._own(replace(given, robot=given.robot.copy()))
+
+    def _own(self, system: System[Any]) -> None:
+        """Take a system that nobody else has."""
+        self.system, own = system, system.robot
         self._integrator = self._build()
         n_pairs = n_pairs_of(self._integrator.candidates)
-        self._check = ArgumentCheck(robot, n_pairs, contact.n_vertices)
-        self._lock, self._loads = threading.Lock(), Loads(robot.model)
-        self.vector = StateVector(robot.model)
+        self._check = ArgumentCheck(own, n_pairs, system.law.n_vertices)
+        self._lock, self._loads = threading.Lock(), Loads(own.model)
+        self.vector = StateVector(own.model)
 
-    @property
+    @functools.cached_property
     def robot(self) -> Robot:
-        """Robot of the system."""
-        return self.system.robot
+        """Copy of the simulated robot: what changes in its model changes no step."""
+        return self.system.robot.copy()
 
     @property
     def terrain(self) -> Terrain:
@@ -127,7 +134,7 @@ class Simulator:
             )
         self.control.check(method)
         if isinstance(law, WrenchSpace) and type(law) is not FrictionCone:
-            check_shapes(law, self.robot)
+            check_shapes(law, self.system.robot)
         try:
             return method(self.system, **self.options)
         except TypeError as error:
@@ -135,7 +142,27 @@ class Simulator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         keywords = {"control": self.control, **self.options}
-        return partial(Simulator, **keywords), (self.robot, self.terrain, self.contact, self.method)
+        parts = self.system.robot, self.terrain, self.contact, self.method
+        return functools.partial(Simulator, **keywords), parts
+
+    def with_parameters(self, **parameters: Any) -> "Simulator":
+        """Make a simulator of the same system with other parameters, without reading files.
+
+        Its steps are equal to the bit to those of a simulator of a robot, terrain and law with
+        these parameters. A warm start of this one serves there too, unless `limits` bound other
+        joints.
+
+        Args:
+            parameters: `mass`, `friction`, `armature`, `limits`, `gravity`, `stiffness`; names and
+                conventions are those of derivatives (docs/parameters.md).
+
+        Raises:
+            ParameterError: a name is unknown, or a value does not fit.
+        """
+        result = object.__new__(Simulator)
+        result.method, result.options, result.control = self.method, self.options, self.control
+        result._own(ParameterSet.of(parameters).changed(self.system))
+        return result
 
     def state(
         self,
@@ -161,8 +188,9 @@ class Simulator:
             StateError: a shape is wrong, a number is not finite, q is off its manifold, or no
                 configuration near it closes the loops.
         """
-        model, loops = self.robot.model, self.robot.loops
-        q = numbers("q", self.robot.standing if q is None else q, StateError).copy()
+        robot = self.system.robot
+        model, loops = robot.model, robot.loops
+        q = numbers("q", robot.standing if q is None else q, StateError).copy()
         if free_flyer_v is not None:
             if v is not None:
                 raise StateError("give one of v and free_flyer_v")
