@@ -43,7 +43,7 @@ def test_a_chain_has_no_fill():
     """Each link of a chain is coupled with one that follows, so that its cost is linear."""
     rng = np.random.default_rng(0)
     _, blocks = coupled(rng, np.full(50, 6), [(g, g + 1) for g in range(49)])
-    assert blocks.count.tolist() == [*[1] * 49, 0]
+    assert blocks.counts.tolist() == [*[1] * 49, 0]
 
 
 def test_a_part_of_the_graph_has_the_bits_that_it_has_alone():
