@@ -1,0 +1,183 @@
+"""Equations of a step of pbfd ([P] eq. 13) for many lanes, as in the kernels' `position_step`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from nmdp_pin._jax.contacts import (
+    Listed,
+    Touching,
+    contact_forces,
+    contact_stiffness,
+    list_contacts,
+    place_contacts,
+)
+from nmdp_pin._jax.inertia import inertial_stiffness, inertial_wrenches
+from nmdp_pin._jax.joints import (
+    Torque,
+    add_diagonal,
+    add_joint_stiffness,
+    excess,
+    joint_forces,
+    motor_stiffness,
+)
+from nmdp_pin._jax.manifold import add_rows, difference, integrate
+from nmdp_pin._jax.scene import DeviceScene
+from nmdp_pin._jax.tree import (
+    add_children,
+    body_twists,
+    forward_kinematics,
+    kinetic_energy,
+    potential_energy,
+    project_stiffness,
+    project_wrenches,
+    world_motions,
+)
+
+ROUNDING = 8.0  # errors of M q / h^2 that add up, in units of the type's own
+LARGEST_GAIN, LEAST_GAIN = 0.5, 0.01  # share of the energy that moves; [m] of the weight's lift
+
+
+class StepStart(NamedTuple):
+    """What follows from the start of a step.
+
+    Args:
+        q0: configuration, shape (nq, K).
+        v0: velocity, shape (nv, K).
+        target: placements that the bodies reach without forces, shape (4, 3, n, K).
+        metric: M / h^2 + kd / h + kp, shape (nv, nv, K).
+        scale: U'^-1 with U'U the metric, shape (nv, nv, K).
+        energies: kinetic and potential energy [J], shape (2, K).
+        bound: bound on |r| [N, N m], shape (K,).
+        contacts: contacts of the step.
+    """
+
+    q0: Array
+    v0: Array
+    target: Array
+    metric: Array
+    scale: Array
+    energies: Array
+    bound: Array
+    contacts: Listed
+
+
+class Trial(NamedTuple):
+    """A step at one configuration.
+
+    Args:
+        q: configuration, shape (nq, K).
+        v: velocity, shape (nv, K).
+        y: difference(q0, q), shape (nv, K).
+        e: difference(q_target, q), shape (nv, K).
+        P: placements, shape (4, 3, n, K).
+        S: motions of the dofs, shape (6, nv, K).
+        wrenches: wrenches of inertia less contacts, summed over subtrees, shape (6, n, K).
+        contacts: contacts that act.
+        excess: excess of the motors' efforts over their limits, shape (nv, K).
+        r: residual [N, N m], shape (nv, K).
+        tau: torque of the command and the damping, shape (nv, K).
+        stored: energy stored in contacts, stops and springs [J], shape (K,).
+    """
+
+    q: Array
+    v: Array
+    y: Array
+    e: Array
+    P: Array
+    S: Array
+    wrenches: Array
+    contacts: Touching
+    excess: Array
+    r: Array
+    tau: Array
+    stored: Array
+
+
+def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> StepStart:
+    """The start of a step; its scale is not finite where M is singular."""
+    structure, moments = scene.structure, scene.moments
+    P0, target = reference(scene, q0, v0, h)
+    S0 = world_motions(scene, P0)
+    twists = body_twists(structure, S0, v0)
+    stiffness = add_children(structure, inertial_stiffness(P0, P0, moments))
+    metric = add_diagonal(project_stiffness(structure, S0, stiffness, None), scene.rotors[:, None])
+    metric = add_diagonal(metric / (h * h), torque.kd / h + torque.kp)
+    scale = inverse_factor(metric)
+    energies = jnp.stack([kinetic_energy(scene, P0, twists, v0), potential_energy(scene, P0)])
+    weight, inertia = scene.sizes
+    rounding = ROUNDING * jnp.finfo(q0.dtype).eps * inertia / (h * h)
+    bound = jnp.maximum(scene.options[0] * weight, rounding * (1.0 + jnp.abs(q0).max(0)))
+    contacts = list_contacts(scene, P0, twists, h)
+    return StepStart(q0, v0, target, metric, scale, energies, bound, contacts)
+
+
+def reference(scene: DeviceScene, q0: Array, v0: Array, h: Array) -> tuple[Array, Array]:
+    """Placements at the start, and those that the bodies reach without forces."""
+    P0 = forward_kinematics(scene, q0)
+    back = forward_kinematics(scene, integrate(scene.structure, q0, -h * v0))
+    target = 2.0 * P0 - back
+    return P0, target.at[3].add(scene.gravity[:, None, None] * (h * h))
+
+
+def inverse_factor(metric: Array) -> Array:
+    """U'^-1 of matrices U'U, shape (nv, nv, K); not finite where one is not positive definite."""
+    L = jnp.linalg.cholesky(jnp.moveaxis(metric, -1, 0))
+    eye = jnp.broadcast_to(jnp.eye(L.shape[1], dtype=L.dtype), L.shape)
+    return jnp.moveaxis(lax.linalg.triangular_solve(L, eye, left_side=True, lower=True), 0, -1)
+
+
+def evaluate(scene: DeviceScene, start: StepStart, torque: Torque, q: Array, h: Array) -> Trial:
+    """The residual of a step at configurations q, shape (nq, K)."""
+    structure = scene.structure
+    P = forward_kinematics(scene, q)
+    S = world_motions(scene, P)
+    contacts = place_contacts(scene, start.contacts, P)
+    pushes, stored = contact_forces(scene, contacts, h)
+    inertia = inertial_wrenches(P, start.target, scene.moments) / (h * h)
+    wrenches = add_children(structure, inertia - pushes)
+    y = difference(structure, start.q0, q)
+    e = difference(structure, torque.q_target, q)
+    v = y / h
+    tau = torque.constant - torque.kd * v - torque.kp * e
+    more = excess(scene, torque, e, v)
+    forces, energy = joint_forces(scene, q, y, h)
+    r = project_wrenches(structure, S, wrenches) - tau + more + forces
+    r = r + scene.rotors[:, None] / h * (v - start.v0)
+    return Trial(q, v, y, e, P, S, wrenches, contacts, more, r, tau - more, stored + energy)
+
+
+def linearise(scene: DeviceScene, start: StepStart, torque: Torque, at: Trial, h: Array) -> Array:
+    """dr/dq (tangent) at a point, shape (nv, nv, K)."""
+    structure = scene.structure
+    stiffness = inertial_stiffness(at.P, start.target, scene.moments) / (h * h)
+    stiffness = stiffness - contact_stiffness(scene, at.contacts, h)
+    A = project_stiffness(structure, at.S, add_children(structure, stiffness), at.wrenches)
+    A = add_rows(structure, (scene.rotors[:, None] / h + torque.kd) / h, at.y, A)
+    A = add_rows(structure, torque.kp, at.e, A)
+    A = add_joint_stiffness(scene, at.q, at.y, h, A)
+    limited = jnp.where(at.excess != 0.0, motor_stiffness(scene, torque, h), 0.0)
+    return add_diagonal(A, -limited)
+
+
+def gains_energy(
+    scene: DeviceScene, start: StepStart, at: Trial, stored: Array, h: Array
+) -> Array:
+    """Whether the end of a step has energy that nothing gave, shape (K,).
+
+    Args:
+        scene: what all steps share.
+        start: start of the step.
+        at: its end.
+        stored: energy stored at the start [J], shape (K,).
+        h: length of the step [s].
+    """
+    twists = body_twists(scene.structure, at.S, at.v)
+    work = h * (at.tau * at.v).sum(0)
+    end = kinetic_energy(scene, at.P, twists, at.v) + potential_energy(scene, at.P) + at.stored
+    gain = end - work - (start.energies[0] + start.energies[1] + stored)
+    moving = start.energies[0] + jnp.maximum(work, 0.0) + stored
+    return ~(gain <= LARGEST_GAIN * moving + LEAST_GAIN * scene.sizes[0])
