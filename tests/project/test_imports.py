@@ -29,6 +29,7 @@ LAYERS = (
     ("_dynamics",),
     ("_integrators",),
     ("_simulator", "_papers"),
+    ("_jax",),
     ("_derivatives", "rollout", "contact", "control", "derivatives", "terrain"),
     ("_scenario", "_runs", "testing"),
     ("viz",),
