@@ -16,6 +16,7 @@ from jax import Array, lax
 from nmdp_pin._jax.joints import Torque, add_diagonal, motor_stiffness
 from nmdp_pin._jax.manifold import integrate
 from nmdp_pin._jax.scene import DeviceScene
+from nmdp_pin._jax.stages import stage
 from nmdp_pin._jax.step import StepStart, Trial, evaluate, gains_energy, linearise
 
 LEAST, GROW, SHRINK = 0.1, 10.0, 0.1  # of lam, as in the kernel
@@ -154,7 +155,10 @@ def iterate(
         group: number of lanes whose damped systems are solved together.
     """
     running = at.account.outcome == RUNNING
-    trial = evaluate(scene, start, torque, at.q, h)
+    structure = scene.structure
+    trial = stage(
+        structure, h, lambda *data: evaluate(scene, *data, h), start, torque, at.q
+    )
     scaled = (start.scale * trial.r).sum(1)
     f, error = 0.5 * (scaled * scaled).sum(0), jnp.sqrt((trial.r * trial.r).sum(0))
     f = jnp.where(trial.contacts.overflow, jnp.inf, f)
@@ -176,7 +180,8 @@ def iterate(
         account=account,
     )
     account, dx = solve(scene, start, found, goes, group)
-    q = choose(again, start.q0, integrate(scene.structure, found.best, dx))
+    moved = stage(structure, h, lambda q, dx: integrate(structure, q, dx), found.best, dx)
+    q = choose(again, start.q0, moved)
     found = found._replace(q=q, account=account)
     return choose(running, found, at._replace(A=A, freed=freed)), start
 
@@ -189,7 +194,10 @@ def _close(
     Returns the accounts, the starts with longer lists, and the lanes that begin again.
     """
     ends = account.outcome == CONVERGED
-    gained = gains_energy(scene, start, trial, account.stored, h)
+    gained = stage(
+        scene.structure, h, lambda *data: gains_energy(scene, *data, h), start, trial,
+        account.stored,
+    )  # fmt: skip
     outcome = jnp.where(ends & gained, ENERGY_GAINED, account.outcome)
     contacts, depths = start.contacts, trial.contacts.depths
     missed = (depths > 0.0) & ~contacts.listed & (outcome == CONVERGED)
@@ -221,7 +229,10 @@ def _linearised(
     sign = jnp.sign(trial.excess)
     stiffness = motor_stiffness(scene, torque, h)
     freed = jnp.where((sign != at.signs) & (sign != 0.0), stiffness, 0.0)
-    new = add_diagonal(linearise(scene, start, torque, trial, h), freed)
+    A = stage(
+        scene.structure, h, lambda *data: linearise(scene, *data, h), start, torque, trial
+    )
+    new = add_diagonal(A, freed)
     exact = ~accepted & (lam > EXACT)
     old = add_diagonal(at.A, jnp.where(exact, -at.freed, 0.0))
     kept = jnp.where(exact, 0.0, at.freed)

@@ -50,7 +50,7 @@ class DeviceRoller:
                 "of the state; use the backend 'compiled'"
             )
         self._device, self._dtype = device_named(device), dtype
-        self._scene = scene_of(simulator).astype(dtype)
+        self._scene = scene_of(simulator)
         self._command, self._robot = command or Command(), simulator.robot
 
     def __call__(
@@ -70,8 +70,9 @@ class DeviceRoller:
             none = np.zeros(len(starts), int)
             return np.zeros((len(starts), steps, q.shape[0] + v.shape[0])), none, none
         with jax.enable_x64(self._dtype == "float64"), jax.default_device(self._device):
-            placed = jax.device_put((self._scene, q, v, self._commands(u)), self._device)
-            made = jax.device_get(roll(*placed, h, steps=steps))
+            scene = self._scene.on(self._device, self._dtype)
+            placed = jax.device_put((q, v, self._commands(u)), self._device)
+            made = jax.device_get(roll(scene, *placed, h, steps=steps))
         return np.moveaxis(made.x, 2, 0), made.status, made.steps
 
     def _commands(self, u: np.ndarray) -> Commands:

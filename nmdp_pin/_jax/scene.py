@@ -39,6 +39,7 @@ class Structure:
         exponents: alpha, beta and gamma of the penalty law.
         from_terrain: whether friction is that of the terrain's coefficient.
         most: largest number of contacts that act at once.
+        staged: whether programs are cut into stages, as those for CPUs have to be.
     """
 
     factors: tuple[tuple[int, int, int, int], ...]
@@ -55,6 +56,7 @@ class Structure:
     exponents: tuple[float, float, float]
     from_terrain: bool
     most: int
+    staged: bool = True
 
     @property
     def nq(self) -> int:
@@ -133,9 +135,12 @@ class DeviceScene:
     law: Any
     options: Any
 
-    def astype(self, dtype: Any) -> DeviceScene:
-        """The same with arrays of another type."""
-        return jax.tree.map(lambda array: np.asarray(array, dtype), self)
+    def on(self, device: jax.Device, dtype: Any = np.float64) -> DeviceScene:
+        """The same on a device, with arrays of a type."""
+        structure = dataclasses.replace(self.structure, staged=device.platform == "cpu")
+        cast = jax.tree.map(lambda array: np.asarray(array, dtype), self)
+        placed: DeviceScene = jax.device_put(dataclasses.replace(cast, structure=structure), device)
+        return placed
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an `.npz`, which is read where neither pinocchio nor numba is."""

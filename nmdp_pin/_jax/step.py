@@ -26,6 +26,7 @@ from nmdp_pin._jax.joints import (
 )
 from nmdp_pin._jax.manifold import add_rows, difference, integrate
 from nmdp_pin._jax.scene import DeviceScene
+from nmdp_pin._jax.stages import stage
 from nmdp_pin._jax.tree import (
     add_children,
     body_twists,
@@ -99,27 +100,40 @@ class Trial(NamedTuple):
 
 def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> StepStart:
     """The start of a step; its scale is not finite where M is singular."""
-    structure, moments = scene.structure, scene.moments
+    structure = scene.structure
     P0, target = reference(scene, q0, v0, h)
-    S0 = world_motions(scene, P0)
-    twists = body_twists(structure, S0, v0)
-    stiffness = add_children(structure, inertial_stiffness(P0, P0, moments))
-    metric = add_diagonal(project_stiffness(structure, S0, stiffness, None), scene.rotors[:, None])
-    metric = add_diagonal(metric / (h * h), torque.kd / h + torque.kp)
-    scale = inverse_factor(metric)
-    energies = jnp.stack([kinetic_energy(scene, P0, twists, v0), potential_energy(scene, P0)])
+
+    def motions(P0: Array, v0: Array) -> tuple[Array, Array]:
+        S0 = world_motions(scene, P0)
+        return S0, body_twists(structure, S0, v0)
+
+    def metric_of(P0: Array, S0: Array) -> Array:
+        sums = add_children(structure, inertial_stiffness(P0, P0, scene.moments))
+        M = add_diagonal(project_stiffness(structure, S0, sums, None), scene.rotors[:, None])
+        return add_diagonal(M / (h * h), torque.kd / h + torque.kp)
+
+    def energies_of(P0: Array, twists: Array, v0: Array) -> Array:
+        return jnp.stack([kinetic_energy(scene, P0, twists, v0), potential_energy(scene, P0)])
+
+    S0, twists = stage(structure, h, motions, P0, v0)
+    metric = stage(structure, h, metric_of, P0, S0)
+    energies = stage(structure, h, energies_of, P0, twists, v0)
     weight, inertia = scene.sizes
     rounding = ROUNDING * jnp.finfo(q0.dtype).eps * inertia / (h * h)
     bound = jnp.maximum(scene.options[0] * weight, rounding * (1.0 + jnp.abs(q0).max(0)))
-    contacts = list_contacts(scene, P0, twists, h)
+    contacts = stage(structure, h, lambda P, t: list_contacts(scene, P, t, h), P0, twists)
+    scale = inverse_factor(metric)
     return StepStart(q0, v0, target, metric, scale, energies, bound, contacts)
 
 
 def reference(scene: DeviceScene, q0: Array, v0: Array, h: Array) -> tuple[Array, Array]:
     """Placements at the start, and those that the bodies reach without forces."""
-    P0 = forward_kinematics(scene, q0)
-    back = forward_kinematics(scene, integrate(scene.structure, q0, -h * v0))
-    target = 2.0 * P0 - back
+
+    def back(q0: Array, v0: Array) -> Array:
+        return forward_kinematics(scene, integrate(scene.structure, q0, -h * v0))
+
+    P0 = stage(scene.structure, h, lambda q: forward_kinematics(scene, q), q0)
+    target = 2.0 * P0 - stage(scene.structure, h, back, q0, v0)
     return P0, target.at[3].add(scene.gravity[:, None, None] * (h * h))
 
 
@@ -133,12 +147,16 @@ def inverse_factor(metric: Array) -> Array:
 def evaluate(scene: DeviceScene, start: StepStart, torque: Torque, q: Array, h: Array) -> Trial:
     """The residual of a step at configurations q, shape (nq, K)."""
     structure = scene.structure
-    P = forward_kinematics(scene, q)
-    S = world_motions(scene, P)
-    contacts = place_contacts(scene, start.contacts, P)
-    pushes, stored = contact_forces(scene, contacts, h)
-    inertia = inertial_wrenches(P, start.target, scene.moments) / (h * h)
-    wrenches = add_children(structure, inertia - pushes)
+
+    def loads(P: Array, target: Array, listed: Listed) -> tuple[Array, Touching, Array]:
+        contacts = place_contacts(scene, listed, P)
+        pushes, stored = contact_forces(scene, contacts, h)
+        inertia = inertial_wrenches(P, target, scene.moments) / (h * h)
+        return add_children(structure, inertia - pushes), contacts, stored
+
+    P = stage(structure, h, lambda q: forward_kinematics(scene, q), q)
+    S = stage(structure, h, lambda P: world_motions(scene, P), P)
+    wrenches, contacts, stored = stage(structure, h, loads, P, start.target, start.contacts)
     y = difference(structure, start.q0, q)
     e = difference(structure, torque.q_target, q)
     v = y / h
@@ -153,9 +171,17 @@ def evaluate(scene: DeviceScene, start: StepStart, torque: Torque, q: Array, h: 
 def linearise(scene: DeviceScene, start: StepStart, torque: Torque, at: Trial, h: Array) -> Array:
     """dr/dq (tangent) at a point, shape (nv, nv, K)."""
     structure = scene.structure
-    stiffness = inertial_stiffness(at.P, start.target, scene.moments) / (h * h)
-    stiffness = stiffness - contact_stiffness(scene, at.contacts, h)
-    A = project_stiffness(structure, at.S, add_children(structure, stiffness), at.wrenches)
+
+    def stiffness_of(P: Array, target: Array, pushes: Array) -> Array:
+        inertia = inertial_stiffness(P, target, scene.moments) / (h * h)
+        return add_children(structure, inertia - pushes)
+
+    def project(S: Array, sums: Array, wrenches: Array) -> Array:
+        return project_stiffness(structure, S, sums, wrenches)
+
+    pushes = stage(structure, h, lambda t: contact_stiffness(scene, t, h), at.contacts)
+    sums = stage(structure, h, stiffness_of, at.P, start.target, pushes)
+    A = stage(structure, h, project, at.S, sums, at.wrenches)
     A = add_rows(structure, (scene.rotors[:, None] / h + torque.kd) / h, at.y, A)
     A = add_rows(structure, torque.kp, at.e, A)
     A = add_joint_stiffness(scene, at.q, at.y, h, A)
