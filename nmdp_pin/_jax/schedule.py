@@ -142,13 +142,17 @@ def roll(
 def _open(
     scene: DeviceScene, q: Array, v: Array, commands: Commands, h: Array, steps: int
 ) -> Lanes:
-    """All lanes before their first step, which is begun."""
+    """All lanes before their first step, which is not begun."""
     count = jnp.zeros(q.shape[1], jnp.int32)
-    start = begin(scene, q, v, torque_of(scene, commands, count), h)
+
+    def begun(q: Array, v: Array) -> tuple[StepStart, Iterate]:
+        start = begin(scene, q, v, torque_of(scene, commands, count), h)
+        return start, open_iterate(start)
+
+    shapes = jax.eval_shape(begun, q, v)
+    start, at = jax.tree.map(lambda like: jnp.zeros(like.shape, like.dtype), shapes)
     x = jnp.zeros((steps, len(q) + len(v), q.shape[1]), q.dtype)
-    return Lanes(
-        count, q, v, count > 0, count + RUNNING, count, start, open_iterate(start), x
-    )
+    return Lanes(count, q, v, count == 0, count + RUNNING, count, start, at, x)
 
 
 def _iterate(
@@ -204,13 +208,11 @@ def group_of(K: int) -> int:
     return min(K, max(8, K // 8))
 
 
-def advance(
-    scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes
-) -> Lanes:
-    """One call of the device: an iteration of every lane, and starts where steps have ended."""
+def advance(scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes) -> Lanes:
+    """One call of the device: starts where steps have ended, and an iteration of every lane."""
     group = group_of(len(lanes.step))
-    lanes = _iterate(scene, commands, h, lanes, group)
-    return _begin_fresh(scene, commands, h, lanes, group)
+    lanes = _begin_fresh(scene, commands, h, lanes, group)
+    return _iterate(scene, commands, h, lanes, group)
 
 
 @functools.partial(jax.jit, static_argnames="steps")
@@ -223,8 +225,7 @@ def _roll_own(
         lanes, calls = state
         return advance(scene, commands, h, lanes), calls + 1
 
-    lanes = _open(scene, q, v, commands, h, steps)
-    begun = lanes, jnp.zeros((), jnp.int32)
+    begun = _open(scene, q, v, commands, h, steps), jnp.zeros((), jnp.int32)
     lanes, calls = lax.while_loop(lambda state: (state[0].status == RUNNING).any(), body, begun)
     return _finished(lanes, calls)
 
@@ -236,21 +237,24 @@ def _roll_steps(
     """Lanes wait for the others at the end of each step."""
     group = group_of(q.shape[1])
 
+    def busy(state: tuple[Lanes, Array]) -> Array:
+        lanes, _ = state
+        return ((lanes.status == RUNNING) & ~lanes.fresh).any()
+
     def body(state: tuple[Lanes, Array]) -> tuple[Lanes, Array]:
         lanes, calls = state
         return _iterate(scene, commands, h, lanes, group), calls + 1
 
     def step(state: tuple[Lanes, Array], _: None) -> tuple[tuple[Lanes, Array], None]:
-        busy = lambda state: ((state[0].status == RUNNING) & ~state[0].fresh).any()  # noqa: E731
-        lanes, calls = lax.while_loop(busy, body, state)
+        lanes, calls = state
         start = begin(scene, lanes.q, lanes.v, torque_of(scene, commands, lanes.step), h)
         lanes = lanes._replace(
             start=start, iterate=open_iterate(start), fresh=jnp.zeros_like(lanes.fresh)
         )
-        return (lanes, calls), None
+        return lax.while_loop(busy, body, (lanes, calls)), None
 
-    lanes = _open(scene, q, v, commands, h, steps)
-    (lanes, calls), _ = lax.scan(step, (lanes, jnp.zeros((), jnp.int32)), None, length=steps)
+    begun = _open(scene, q, v, commands, h, steps), jnp.zeros((), jnp.int32)
+    (lanes, calls), _ = lax.scan(step, begun, None, length=steps)
     return _finished(lanes, calls)
 
 
