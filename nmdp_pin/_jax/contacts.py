@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from nmdp_pin._jax.scene import PLANE, DeviceScene
+from nmdp_pin._jax.scene import DeviceScene
 from nmdp_pin._jax.surfaces import begun_sides, surface
 from nmdp_pin._jax.vectors import cross, dot, place, rotate, rotate_back
 
@@ -76,11 +76,17 @@ def list_contacts(scene: DeviceScene, P: Array, twists: Array, h: Array) -> List
     centre = place(P[:, :, carriers], scene.points[..., None])
     twist = twists[:, carriers]
     velocity = twist[:3] + cross(twist[3:], centre)
-    sides = begun_sides(shapes, centre) if structure.kinds else jnp.zeros(centre[0].shape, int)
+    sides = begun_sides(shapes, centre)
     here = surface(structure.kinds, shapes, sides, centre, False).distance
     there = surface(structure.kinds, shapes, sides, centre + h * velocity, False).distance
     reach = REACH + h * jnp.sqrt(dot(velocity, velocity)) + scene.radii[:, None]
     return Listed(~(jnp.minimum(here, there) > reach), sides, P)
+
+
+def begin_sides(scene: DeviceScene, P: Array) -> Array:
+    """Sides of boxes on which a step begins at placements P, shape (m, K)."""
+    carriers = np.array(scene.structure.carriers, int)
+    return begun_sides(scene.shapes[..., None], place(P[:, :, carriers], scene.points[..., None]))
 
 
 def place_contacts(scene: DeviceScene, at: Listed, P: Array) -> Touching:
@@ -257,8 +263,3 @@ def _at_origin(c: Array, f: Array, F: list[Array], M: list[Array]) -> Array:
         moment[3 + j] = moment[3 + j] + c * f[j] - own
     columns = [jnp.concatenate([force[j], moment[j] + cross(c, force[j])]) for j in range(6)]
     return jnp.stack(columns, axis=1)
-
-
-def has_curved(scene: DeviceScene) -> bool:
-    """Whether some shape is no plane."""
-    return any(kind != PLANE for kind in scene.structure.kinds)
