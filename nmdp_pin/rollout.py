@@ -101,7 +101,7 @@ def rollout(
             trajectories done and the number of all.
         backend: "compiled", or "jax": all trajectories of a task at once on a device, by `pbfd`
             with `control=Fixed()` (extra `jax`).
-        device: of "jax", a `jax.Device` or its name, such as "cpu" or "cuda:1"; None: JAX's default.
+        device: of "jax", a `jax.Device` or its name, such as "cpu" or "cuda:1"; None: that of JAX.
         dtype: of "jax", "float64" or "float32".
 
     Raises:

@@ -10,7 +10,6 @@ from nmdp_pin._kernels.algebra.manifold import Manifold
 from nmdp_pin._kernels.geometry.contacts import SPHERE_PLANE, SPHERE_SOLID, ContactPairs
 from nmdp_pin._kernels.step.position_step import Scene
 from nmdp_pin._kernels.tree.joints import Joints
-from nmdp_pin._kernels.tree.tree import Tree
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import IntegratorError
 
@@ -47,16 +46,13 @@ def _arrays(scene: Scene, standing: np.ndarray, method: Pbfd) -> DeviceScene:
         factors=_factors(tree.space),
         joints=tuple(order.tolist()),
         levels=levels,
-        parents=tuple(
-            int(place_of[p]) if p >= 0 else -1 for p in tree.parents[order].tolist()
-        ),
+        parents=tuple(int(place_of[p]) if p >= 0 else -1 for p in tree.parents[order].tolist()),
         dof_bodies=tuple(np.repeat(place_of, np.diff(tree.first_dofs)).tolist()),
         dofs=tuple(joints.dofs.tolist()),
         stops=tuple(np.maximum(joints.coordinates, 0).tolist()),
         mimics=_mimics(joints),
         carriers=tuple(place_of[pairs.bodies[:, 0] - 1].tolist()),
         kinds=tuple(sorted({int(kind) for kind in rows[:, 0]})),
-        grid=(0, 0),
         exponents=(law.alpha, law.beta, law.gamma),
         from_terrain=law.friction < 0.0,
         most=MOST_CONTACTS,
@@ -76,8 +72,6 @@ def _arrays(scene: Scene, standing: np.ndarray, method: Pbfd) -> DeviceScene:
         points=pairs.local.T,
         radii=pairs.radii,
         shapes=rows.T.copy(),
-        heights=np.zeros((0, 0)),
-        field=np.zeros(3),
         law=np.array([law.stiffness, law.friction, law.slip_speed]),
         options=np.array([method.memory.tolerance, method.memory.max_iterations]),
     )
@@ -113,7 +107,7 @@ def _mimics(joints: Joints) -> tuple[tuple[int, int, int, int], ...]:
 
 
 def _check(pairs: ContactPairs) -> None:
-    """Refuse contacts that are not those of spheres of the robot with simple shapes of the world."""
+    """Refuse contacts other than those of the robot's spheres with simple shapes of the world."""
     kinds = pairs.kinds[pairs.rows, 0]
     spheres = np.isin(pairs.contact_kinds, (SPHERE_PLANE, SPHERE_SOLID)) & np.isin(kinds, _SHAPES)
     if not spheres.all() or pairs.bodies[:, 1].any() or (pairs.bodies[:, 0] == 0).any():

@@ -184,8 +184,10 @@ def add_rows(structure: Structure, weights: Array, d: Array, A: Array) -> Array:
         if kind in _ENTRIES:
             rows, chosen = _log_derivative(*_twist(kind, d[k:end])), _ENTRIES[kind]
             block = jnp.stack(
-                [weights[k + i] * jnp.stack([rows[a][b] for b in chosen])
-                 for i, a in enumerate(chosen)]
+                [
+                    weights[k + i] * jnp.stack([rows[a][b] for b in chosen])
+                    for i, a in enumerate(chosen)
+                ]
             )
             A = A.at[k:end, k:end].add(block)
     flat = jnp.array(structure.flat_dofs, weights.dtype)[:, None] * weights
@@ -204,8 +206,10 @@ def _log_derivative(v: Components, w: Components) -> list[list[Array]]:
     zero = jnp.zeros_like(x)
     square = [[w[i] * w[j] - (x if i == j else 0.0) for j in range(3)] for i in range(3)]
     # Z = W V + V W = v w' + w v' - 2 (w . v) 1
-    Z = [[v[i] * w[j] + w[i] * v[j] - (2.0 * along if i == j else 0.0) for j in range(3)]
-         for i in range(3)]
+    Z = [
+        [v[i] * w[j] + w[i] * v[j] - (2.0 * along if i == j else 0.0) for j in range(3)]
+        for i in range(3)
+    ]
     rows = [[zero] * 6 for _ in range(6)]
     for i in range(3):
         for j in range(3):

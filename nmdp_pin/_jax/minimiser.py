@@ -105,9 +105,7 @@ def accept(account: Account, f: Array, error: Array, stored: Array) -> tuple[Acc
     unit = jnp.finfo(f.dtype).eps / jnp.finfo(jnp.float64).eps
     first = account.evaluations == 0
     change = f - account.value
-    small = jnp.maximum(
-        SMALL * unit * jnp.abs(account.value), CANCELLED * unit * account.first
-    )
+    small = jnp.maximum(SMALL * unit * jnp.abs(account.value), CANCELLED * unit * account.first)
     better = (change < -small) | ((change <= small) & (error < account.error))
     accepted = first | better
     lam = SHRINK * account.lam
@@ -156,9 +154,7 @@ def iterate(
     """
     running = at.account.outcome == RUNNING
     structure = scene.structure
-    trial = stage(
-        structure, h, lambda *data: evaluate(scene, *data, h), start, torque, at.q
-    )
+    trial = stage(structure, h, lambda *data: evaluate(scene, *data, h), start, torque, at.q)
     scaled = (start.scale * trial.r).sum(1)
     f, error = 0.5 * (scaled * scaled).sum(0), jnp.sqrt((trial.r * trial.r).sum(0))
     f = jnp.where(trial.contacts.overflow, jnp.inf, f)
@@ -229,9 +225,7 @@ def _linearised(
     sign = jnp.sign(trial.excess)
     stiffness = motor_stiffness(scene, torque, h)
     freed = jnp.where((sign != at.signs) & (sign != 0.0), stiffness, 0.0)
-    A = stage(
-        scene.structure, h, lambda *data: linearise(scene, *data, h), start, torque, trial
-    )
+    A = stage(scene.structure, h, lambda *data: linearise(scene, *data, h), start, torque, trial)
     new = add_diagonal(A, freed)
     exact = ~accepted & (lam > EXACT)
     old = add_diagonal(at.A, jnp.where(exact, -at.freed, 0.0))
@@ -267,9 +261,7 @@ def _rejected(scene: DeviceScene, bound: Array, account: Account) -> Account:
     return count(scene, bound, account._replace(lam=lam))
 
 
-def in_groups(
-    mask: Array, group: int, function: Callable[[Array, Any], Any], state: Any
-) -> Any:
+def in_groups(mask: Array, group: int, function: Callable[[Array, Any], Any], state: Any) -> Any:
     """Apply a function to the lanes of a mask, `group` at a time; indices beyond K are none.
 
     Args:
@@ -303,9 +295,9 @@ def _damped(
         account, dx, pending = state
         F = jnp.linalg.cholesky(gram + account.lam[:, None, None] * metric)
         half = lax.linalg.triangular_solve(F, descent, left_side=True, lower=True)
-        found = lax.linalg.triangular_solve(
-            F, half, left_side=True, lower=True, transpose_a=True
-        )[..., 0].T
+        found = lax.linalg.triangular_solve(F, half, left_side=True, lower=True, transpose_a=True)[
+            ..., 0
+        ].T
         good = jnp.isfinite(found).all(0)
         account = choose(pending & ~good, _rejected(scene, start.bound, account), account)
         dx = choose(pending & good, found, dx)

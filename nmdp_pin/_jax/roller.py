@@ -10,6 +10,7 @@ import numpy as np
 
 from nmdp_pin._control.controller import Command
 from nmdp_pin._jax.compiled_scene import scene_of
+from nmdp_pin._jax.scene import DeviceScene
 from nmdp_pin._jax.schedule import Commands, roll
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import Fixed
@@ -34,9 +35,7 @@ class DeviceRoller:
         ControlError: the command is a function.
     """
 
-    def __init__(
-        self, simulator: Simulator, command: Any, device: Any, dtype: str
-    ) -> None:
+    def __init__(self, simulator: Simulator, command: Any, device: Any, dtype: str) -> None:
         if not isinstance(simulator.control, Fixed):
             raise IntegratorError(
                 "backend 'jax' makes steps of fixed length: give the simulator control=Fixed(), "
@@ -64,16 +63,23 @@ class DeviceRoller:
             steps: number of steps.
             h: length of a step [s].
         """
-        q = np.array([state.q for state in starts], self._dtype).T
-        v = np.array([state.v for state in starts], self._dtype).T
         if not (steps and len(starts)):
             none = np.zeros(len(starts), int)
-            return np.zeros((len(starts), steps, q.shape[0] + v.shape[0])), none, none
+            nx = self._robot.model.nq + self._robot.model.nv
+            return np.zeros((len(starts), steps, nx)), none, none
         with jax.enable_x64(self._dtype == "float64"), jax.default_device(self._device):
-            scene = self._scene.on(self._device, self._dtype)
-            placed = jax.device_put((q, v, self._commands(u)), self._device)
-            made = jax.device_get(roll(scene, *placed, h, steps=steps))
+            made = jax.device_get(roll(*self.arguments(starts, u, h), steps=steps))
         return np.moveaxis(made.x, 2, 0), made.status, made.steps
+
+    def arguments(
+        self, starts: Sequence[State], u: np.ndarray, h: float
+    ) -> tuple[DeviceScene, jax.Array, jax.Array, Commands, jax.Array]:
+        """Arguments of `roll` on the device, in the type."""
+        q = np.array([state.q for state in starts], self._dtype).T
+        v = np.array([state.v for state in starts], self._dtype).T
+        scene, data = self._scene.on(self._device, self._dtype), (q, v, self._commands(u))
+        placed = jax.device_put((*data, np.asarray(h, self._dtype)), self._device)
+        return scene, *placed
 
     def _commands(self, u: np.ndarray) -> Commands:
         """The command and torques of all steps as arrays."""
@@ -88,8 +94,9 @@ class DeviceRoller:
         target = command.q_target if aims else standing
         fixed = [gains, command.kd, target, command.v_target, command.force]
         rows = [np.zeros(nv) if value is None else value for value in fixed]
-        return Commands(*(np.asarray(x, self._dtype) for x in
-                          (tau, *(row[None, :, None] for row in rows))))
+        return Commands(
+            *(np.asarray(x, self._dtype) for x in (tau, *(row[None, :, None] for row in rows)))
+        )
 
 
 def device_named(device: Any) -> jax.Device:

@@ -13,7 +13,7 @@ import numpy as np
 from nmdp_pin.errors import StateError
 
 REVOLUTE, UNBOUNDED, LINEAR, PLANAR, SPHERICAL, FREE = range(6)  # kinds of joints
-PLANE, BOX, SPHERE, CAPSULE, FIELD = 0, 1, 2, 4, 7  # kinds of shapes
+PLANE, BOX, SPHERE, CAPSULE = 0, 1, 2, 4  # kinds of shapes
 FORMAT = 1  # of files
 
 
@@ -35,7 +35,6 @@ class Structure:
         mimics: coordinates, then dofs, of mimic and primary joints.
         carriers: body of each contact sphere.
         kinds: kinds of the shapes that they may touch.
-        grid: numbers of samples of the height field along x and y, if there is one.
         exponents: alpha, beta and gamma of the penalty law.
         from_terrain: whether friction is that of the terrain's coefficient.
         most: largest number of contacts that act at once.
@@ -52,7 +51,6 @@ class Structure:
     mimics: tuple[tuple[int, int, int, int], ...]
     carriers: tuple[int, ...]
     kinds: tuple[int, ...]
-    grid: tuple[int, int]
     exponents: tuple[float, float, float]
     from_terrain: bool
     most: int
@@ -110,8 +108,6 @@ class DeviceScene:
         radii: radii of the spheres [m], shape (m,).
         shapes: what each sphere may touch: kind, position (3), rotation by rows (9), sizes (3) and
             friction, as in the kernels' `terrain`, shape (17, m).
-        heights: heights of the field [m], shape (ny, nx); empty without.
-        field: distances of its samples along x and y, and its lowest height [m], shape (3,).
         law: normal stiffness, friction stiffness and slip speed of the penalty law, shape (3,).
         options: tolerance and largest number of iterations, shape (2,).
     """
@@ -130,8 +126,6 @@ class DeviceScene:
     points: Any
     radii: Any
     shapes: Any
-    heights: Any
-    field: Any
     law: Any
     options: Any
 

@@ -117,7 +117,7 @@ def roll(
     q: Any,
     v: Any,
     commands: Commands,
-    h: float,
+    h: Any,
     *,
     steps: int,
     schedule: str = "own",
@@ -129,14 +129,19 @@ def roll(
         q: configurations at the start, shape (nq, K).
         v: velocities at the start, shape (nv, K).
         commands: commands of the steps.
-        h: length of a step [s].
+        h: length of a step, a number or an array [s].
         steps: number of steps.
         schedule: "own" or "steps".
     """
-    dtype = jnp.result_type(q)
     function = _roll_own if schedule == "own" else _roll_steps
-    result: Rolled = function(scene, q, v, commands, jnp.asarray(h, dtype), steps)
+    result: Rolled = function(scene, q, v, commands, jnp.asarray(h, jnp.result_type(q)), steps)
     return result
+
+
+def calls_of(*arguments: Any, steps: int, schedule: str) -> jax.stages.Compiled:
+    """The compiled program of `roll` for arguments, of which the last one is an array."""
+    function = _roll_own if schedule == "own" else _roll_steps
+    return function.lower(*arguments, steps=steps).compile()
 
 
 def _open(
@@ -155,9 +160,7 @@ def _open(
     return Lanes(count, q, v, count == 0, count + RUNNING, count, start, at, x)
 
 
-def _iterate(
-    scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes, group: int
-) -> Lanes:
+def _iterate(scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes, group: int) -> Lanes:
     """Make one iteration of every lane, and end the steps that have converged or failed."""
     torque = torque_of(scene, commands, lanes.step)
     at, start = iterate(scene, lanes.start, torque, h, lanes.iterate, group)

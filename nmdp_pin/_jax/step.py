@@ -189,9 +189,7 @@ def linearise(scene: DeviceScene, start: StepStart, torque: Torque, at: Trial, h
     return add_diagonal(A, -limited)
 
 
-def gains_energy(
-    scene: DeviceScene, start: StepStart, at: Trial, stored: Array, h: Array
-) -> Array:
+def gains_energy(scene: DeviceScene, start: StepStart, at: Trial, stored: Array, h: Array) -> Array:
     """Whether the end of a step has energy that nothing gave, shape (K,).
 
     Args:

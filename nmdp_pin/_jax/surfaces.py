@@ -89,9 +89,7 @@ def surface(kinds: Sequence[int], shapes: Array, sides: Array, p: Array, bends: 
         for i in range(3 if bends else 0):
             half = [sum(axes[a][i] * hessian[a][b] for a in range(3)) for b in range(3)]
             for j in range(3):
-                H[i][j] = jnp.where(
-                    own, sum(half[b] * axes[b][j] for b in range(3)), H[i][j]
-                )
+                H[i][j] = jnp.where(own, sum(half[b] * axes[b][j] for b in range(3)), H[i][j])
     curved = bends and any(kind != PLANE for kind in kinds)
     curvature = jnp.stack([jnp.stack(row) for row in H]) if curved else None
     return Surface(distance, jnp.stack(normal), curvature)
@@ -144,7 +142,8 @@ def _box(
     hessian = []
     for i in range(3 if bends else 0):
         own = (outer[i] > 0.0).astype(x[0].dtype)
-        row = [((own if i == j else 0.0) - n[i] * n[j]) / jnp.maximum(safe, _CLOSEST)
-               for j in range(3)]
+        row = [
+            ((own if i == j else 0.0) - n[i] * n[j]) / jnp.maximum(safe, _CLOSEST) for j in range(3)
+        ]
         hessian.append([jnp.where(edge, entry, 0.0) for entry in row])
     return jnp.where(inside, most, phi), n, hessian

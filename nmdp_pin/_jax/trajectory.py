@@ -33,9 +33,7 @@ def _evaluated(
 
 
 @jax.custom_jvp
-def _end(
-    scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array
-) -> tuple[Array, Array]:
+def _end(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> tuple[Array, Array]:
     """Configurations at the end, and codes of the statuses as numbers, shapes (nq, K) and (K,)."""
     start = begin(scene, q0, v0, torque, h)
 
@@ -53,7 +51,7 @@ def _end(
 @_end.defjvp
 def _end_jvp(primals: Any, tangents: Any) -> Any:
     """The change of the end, NaN of steps that failed."""
-    scene, q0, v0, torque, h = primals
+    scene, _, _, torque, h = primals
     q1, code = _end(*primals)
     start, at = _evaluated(*primals, q1)
     A = linearise(scene, start, torque, at, h)
