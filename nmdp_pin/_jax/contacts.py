@@ -249,7 +249,8 @@ def _at_origin(c: Array, f: Array, F: list[Array], M: list[Array]) -> Array:
         F: derivatives of the forces by the six motions of the centres.
         M: derivatives of the moments about the centres.
     """
-    force, moment = [], []
+    force: list[Array] = []
+    moment: list[Array] = []
     for columns, results in ((F, force), (M, moment)):
         linear = jnp.stack(columns[:3])  # linear[j, i]
         turned = cross(c, linear)

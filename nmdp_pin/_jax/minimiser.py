@@ -154,7 +154,14 @@ def iterate(
     """
     running = at.account.outcome == RUNNING
     structure = scene.structure
-    trial = stage(structure, h, lambda *data: evaluate(scene, *data, h), start, torque, at.q)
+    trial = stage(
+        structure,
+        h,
+        lambda start, torque, q: evaluate(scene, start, torque, q, h),
+        start,
+        torque,
+        at.q,
+    )
     scaled = (start.scale * trial.r).sum(1)
     f, error = 0.5 * (scaled * scaled).sum(0), jnp.sqrt((trial.r * trial.r).sum(0))
     f = jnp.where(trial.contacts.overflow, jnp.inf, f)
@@ -190,10 +197,11 @@ def _close(
     Returns the accounts, the starts with longer lists, and the lanes that begin again.
     """
     ends = account.outcome == CONVERGED
-    gained = stage(
-        scene.structure, h, lambda *data: gains_energy(scene, *data, h), start, trial,
-        account.stored,
-    )  # fmt: skip
+
+    def gains(start: StepStart, trial: Trial, stored: Array) -> Array:
+        return gains_energy(scene, start, trial, stored, h)
+
+    gained = stage(scene.structure, h, gains, start, trial, account.stored)
     outcome = jnp.where(ends & gained, ENERGY_GAINED, account.outcome)
     contacts, depths = start.contacts, trial.contacts.depths
     missed = (depths > 0.0) & ~contacts.listed & (outcome == CONVERGED)
@@ -225,7 +233,14 @@ def _linearised(
     sign = jnp.sign(trial.excess)
     stiffness = motor_stiffness(scene, torque, h)
     freed = jnp.where((sign != at.signs) & (sign != 0.0), stiffness, 0.0)
-    A = stage(scene.structure, h, lambda *data: linearise(scene, *data, h), start, torque, trial)
+    A = stage(
+        scene.structure,
+        h,
+        lambda start, torque, trial: linearise(scene, start, torque, trial, h),
+        start,
+        torque,
+        trial,
+    )
     new = add_diagonal(A, freed)
     exact = ~accepted & (lam > EXACT)
     old = add_diagonal(at.A, jnp.where(exact, -at.freed, 0.0))

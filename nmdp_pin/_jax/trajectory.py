@@ -32,7 +32,7 @@ def _evaluated(
     return start, evaluate(scene, start, torque, q1, h)
 
 
-@jax.custom_jvp
+@jax.custom_jvp  # type: ignore[untyped-decorator]
 def _end(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> tuple[Array, Array]:
     """Configurations at the end, and codes of the statuses as numbers, shapes (nq, K) and (K,)."""
     start = begin(scene, q0, v0, torque, h)
@@ -48,14 +48,18 @@ def _end(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> 
     return at.best, at.account.outcome.astype(q0.dtype)
 
 
-@_end.defjvp
+@_end.defjvp  # type: ignore[untyped-decorator]
 def _end_jvp(primals: Any, tangents: Any) -> Any:
     """The change of the end, NaN of steps that failed."""
-    scene, _, _, torque, h = primals
-    q1, code = _end(*primals)
-    start, at = _evaluated(*primals, q1)
+    scene, q0, v0, torque, h = primals
+    q1, code = _end(scene, q0, v0, torque, h)
+    start, at = _evaluated(scene, q0, v0, torque, h, q1)
     A = linearise(scene, start, torque, at, h)
-    _, change = jax.jvp(lambda *data: _evaluated(*data, q1)[1].r, primals, tangents)
+
+    def residual(scene: Any, q0: Array, v0: Array, torque: Torque, h: Array) -> Array:
+        return _evaluated(scene, q0, v0, torque, h, q1)[1].r
+
+    _, change = jax.jvp(residual, primals, tangents)
     known = jnp.where(code == CONVERGED, 1.0, jnp.nan)
     motion = newton(A, -change) * known
     retract = lambda d: integrate(scene.structure, q1, d)  # noqa: E731

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax.numpy as jnp
 from jax import Array
 
-Components = Array | Sequence[Array]
+Components: TypeAlias = "Array | Sequence[Array]"
 
 
 def dot(a: Components, b: Components) -> Array:
