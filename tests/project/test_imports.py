@@ -30,7 +30,7 @@ LAYERS = (
     ("_integrators",),
     ("_simulator", "_papers"),
     ("_jax",),
-    ("_derivatives", "rollout", "contact", "control", "derivatives", "terrain"),
+    ("_derivatives", "rollout", "device", "contact", "control", "derivatives", "terrain"),
     ("_scenario", "_runs", "testing"),
     ("viz",),
     ("_sweep", "adapters"),
