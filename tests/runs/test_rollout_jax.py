@@ -168,7 +168,7 @@ def test_gradients_are_those_of_compiled_steps():
 
 RUN_ALONE = """
 import sys
-for name in ("pinocchio", "coal", "hppfcl", "numba", "scipy"):
+for name in ("pinocchio", "coal", "hppfcl", "numba"):
     sys.modules[name] = None
 import jax, numpy as np, jax.numpy as jnp
 from nmdp_pin.device import Commands, DeviceScene, roll
