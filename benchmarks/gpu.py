@@ -29,7 +29,7 @@ from nmdp_pin.experiments.data_file import write_data
 from nmdp_pin.rollout import Rollout, rollout
 
 H, GAIN, TORQUE = 0.02, 60.0, 3.0  # [s], [N m/rad], [N m]
-SIZES = (1, 16, 256, 1024, 4096)
+SIZES = (256, 4096)
 REPEATS = 3
 COLUMNS = (
     *("by", "type", "schedule", "K", "us a step", "CPU us a step", "steps/s", "iterations a step"),
