@@ -26,8 +26,7 @@ help:
 
 run: $(VENV)/run.stamp
 	@mkdir -p $(OUT)
-	$(BIN)/nmdp-pin run robosimian-jump --integrator ne-nmdp --dt 0.05 \
-	  --set 'robot.contacts="all"' \
+	$(BIN)/nmdp-pin run robosimian-jump \
 	  --force --out $(OUT)/robosimian-jump.npz --plot $(OUT)/robosimian-jump.png \
 	  --html $(OUT)/robosimian-jump.html
 	@echo "open $(OUT)/robosimian-jump.html in a browser"

@@ -40,7 +40,7 @@ CHANGES: tuple[tuple[str, list[str]], ...] = (
 def main() -> None:
     """Print a table a scenario."""
     parser = argparse.ArgumentParser(description=__doc__)
-    default = ["robosimian-jump", "robosimian-walk-fast", "spider-walk"]
+    default = ["robosimian-jump-paper", "robosimian-walk-fast", "spider-walk"]
     parser.add_argument("scenarios", nargs="*", default=default)
     parser.add_argument("--dt", type=float, default=0.05)
     parser.add_argument("--method", default="ne-nmdp")

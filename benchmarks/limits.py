@@ -1,14 +1,13 @@
 """The known limits of docs/accuracy.md as Markdown tables.
 
 OMP_NUM_THREADS=1 python benchmarks/limits.py          # all parts
-OMP_NUM_THREADS=1 python benchmarks/limits.py cone spin roll top pull drop rest motion land cost
+OMP_NUM_THREADS=1 python benchmarks/limits.py cone spin roll top pull drop rest motion land
 """
 
 from __future__ import annotations
 
 import itertools
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,10 +36,9 @@ from nmdp_pin._terrain import Box, Sphere  # noqa: E402
 from nmdp_pin.experiments.table import Table  # noqa: E402
 
 MU, SPEED, GRAVITY = 0.5, 1.0, 9.81
-DIRECTIONS = (4, 6, 8, 12, 16, 24)
-HEADINGS = 25  # directions of sliding between two edges
+DIRECTIONS = (None, 4, 6, 8, 12, 16, 24)  # None: round
+HEADINGS = 25  # directions of sliding between two edges, or of all
 STEP = 0.001  # [s]
-USUAL = 6  # directions
 ORDERS = {2: "second order", 1: "first order"}
 
 
@@ -60,7 +58,7 @@ def of_order(method: str, order: int) -> str:
     return f"`{method}`, {ORDERS[order]}"
 
 
-def slide(directions: int, heading: float) -> tuple[float, float]:
+def slide(directions: int | None, heading: float) -> tuple[float, float]:
     """Distance and angle from the heading at which a slab comes to rest [m, deg]."""
     robot = block()
     contact = FrictionCone.for_robot(robot, static_depth=DEPTH, power=POWER, directions=directions)
@@ -76,42 +74,18 @@ def slide(directions: int, heading: float) -> tuple[float, float]:
     return float(np.hypot(*way)), float(abs((turned + 180.0) % 360.0 - 180.0))
 
 
-def edges() -> list[str]:
-    """Headings of columns, one a number of directions."""
-    return [f"{m} (default)" if m == USUAL else str(m) for m in DIRECTIONS]
-
-
 def cone() -> None:
-    """How far a slab veers and slides under a polytope of that many edges."""
+    """How far a slab veers and slides with a round cone, and with one of that many edges."""
     exact = SPEED**2 / (2.0 * MU * GRAVITY)
     veers, further = [], []
     for m in DIRECTIONS:
-        ends = [slide(m, x) for x in np.linspace(0.0, 2.0 * np.pi / m, HEADINGS)]
+        ends = [slide(m, x) for x in np.linspace(0.0, 2.0 * np.pi / (m or 1), HEADINGS)]
         way, angle = (max(column) for column in zip(*ends, strict=True))
         veers.append(f"{angle:.1f}")
-        further.append(f"{100.0 * (way / exact - 1.0):.1f}")
+        further.append(f"{max(100.0 * (way / exact - 1.0), 0.0):.1f}")
     rows = {"veers by at most [deg]": veers, "slides further by at most [%]": further}
-    show("A slab of mu = 0.5 sent at 1 m/s", "`directions`", edges(), rows)
-
-
-def cost() -> None:
-    """Processor time of a step of three scenarios against the number of edges."""
-    rows = {}
-    for name, dt in (("robosimian-walk", 0.05), ("robosimian-jump", 0.05), ("spider-walk", 0.02)):
-        times = []
-        for m in DIRECTIONS:
-            words = [f"contact.directions={m}", f"integrator.dt={dt}", "duration=2.0"]
-            setup = Scenario.load(name, overrides=words).build(visuals=False)
-            best = np.inf
-            for _ in range(4):  # the first one compiles
-                begin = time.process_time()
-                results = list(
-                    setup.simulator.run(setup.state, setup.controller, dt=dt, duration=2.0)
-                )
-                best = min(best, (time.process_time() - begin) / len(results))
-            times.append(f"{1e3 * best:.2f}")
-        rows[f"{name}, {1e3 * dt:g} ms"] = times
-    show("Processor time of a step, least of 3 runs", "ms a step", edges(), rows)
+    columns = [str(m) if m else "round (default)" for m in DIRECTIONS]
+    show("A slab of mu = 0.5 sent at 1 m/s", "`directions`", columns, rows)
 
 
 def spin() -> None:
@@ -240,7 +214,7 @@ def rest() -> None:
 def motion() -> None:
     """What recovery does to gaits: how far they get, and how deep feet go."""
     rows = {}
-    cases = (("robosimian-walk", 6.0), ("spider-walk", 6.0), ("robosimian-jump", 4.0))
+    cases = (("robosimian-walk", 6.0), ("spider-walk", 6.0), ("robosimian-jump-paper", 4.0))
     for (name, duration), h in itertools.product(cases, (0.05, 0.01)):
         cells = []
         for words in ([], ["contact.recovery=0"]):
@@ -346,7 +320,6 @@ PARTS = {
     "rest": rest,
     "motion": motion,
     "land": land,
-    "cost": cost,
 }
 
 

@@ -68,7 +68,7 @@ def run(name: str, settings: list[str], duration: float | None) -> tuple[list[St
 def main() -> None:
     """Print a table a scenario."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("scenarios", nargs="*", default=["robosimian-jump"])
+    parser.add_argument("scenarios", nargs="*", default=["robosimian-jump-paper"])
     parser.add_argument("--dt", type=float, default=0.05)
     parser.add_argument("--duration", type=float)
     parser.add_argument("--preset", choices=sorted(PRESETS))

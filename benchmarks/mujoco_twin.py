@@ -165,7 +165,7 @@ def _box(shape: object) -> str:
     turn = _quaternion(pin.rpy.rpyToMatrix(*shape.rpy))
     return (
         f'<geom type="box" size="{_text(half)}" pos="{_text(place)}" quat="{turn}" mass="0" '
-        f'contype="1" conaffinity="1" priority="1" friction="{shape.friction} 0.005 0.0001"/>'
+        f'contype="1" conaffinity="1" priority="1" friction="{shape.coefficient} 0.005 0.0001"/>'
     )
 
 

@@ -98,7 +98,7 @@ def theirs(shapes: list[Part], h: float, duration: float) -> tuple[float, list[p
             type=getattr(mujoco.mjtGeom, f"mjGEOM_{KINDS[type(shape)].upper()}"),
             size=sizes[type(shape)],
             density=DENSITY,
-            friction=[shape.friction, 0.0, 0.0],
+            friction=[shape.coefficient, 0.0, 0.0],
         )
     model = tree.compile()
     data = mujoco.MjData(model)

@@ -31,7 +31,7 @@ H = 0.02  # [s]
 
 def case(nb: int, nt: int) -> Callable[[slice], Rollout]:
     """The planar Robosimian from its standing pose under random torques."""
-    simulator = Scenario.load("robosimian-jump").build(visuals=False).simulator
+    simulator = Scenario.load("robosimian-jump-paper").build(visuals=False).simulator
     robot = simulator.robot
     x0 = np.concatenate([robot.standing, np.zeros(robot.model.nv)])
     u = 5.0 * np.random.default_rng(0).standard_normal((nb, nt, len(robot.driven)))  # [N m]

@@ -81,6 +81,20 @@ def theirs(
     return time.process_time() - begin, np.array(ends), failed
 
 
+def targets_of(robot: Robot, trajectories: int) -> np.ndarray:
+    """Random targets of each trajectory, shape (trajectories, knots, nq)."""
+    rng = np.random.default_rng(0)
+    targets = np.tile(robot.standing, (trajectories, round(DURATION / HOLD), 1))
+    joints = [j.idx_q for j in list(robot.model.joints)[1:] if j.nv == 1]
+    targets[:, :, joints] += SIGMA * rng.standard_normal((*targets.shape[:2], len(joints)))
+    return targets
+
+
+def error_of(ends: np.ndarray, exact: np.ndarray) -> float:
+    """Root mean square distance of places, (n, 3) [m]."""
+    return float(np.sqrt(np.mean(np.sum((ends - exact) ** 2, axis=1))))
+
+
 def main() -> None:
     """Print a row for each simulator and step."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -89,11 +103,7 @@ def main() -> None:
     parser.add_argument("--kd", type=float, default=2.0)
     options = parser.parse_args()
     robot, gains = load_robot("a1", contacts="feet"), (options.kp, options.kd)
-    rng = np.random.default_rng(0)
-    knots = round(DURATION / HOLD)
-    targets = np.tile(robot.standing, (options.trajectories, knots, 1))
-    joints = [j.idx_q for j in list(robot.model.joints)[1:] if j.nv == 1]
-    targets[:, :, joints] += SIGMA * rng.standard_normal((*targets.shape[:2], len(joints)))
+    targets = targets_of(robot, options.trajectories)
     simulated = DURATION * options.trajectories
     print("| simulator | step [ms] | times real time | ms a step | error [m] | failed |")
     print("|---|---|---|---|---|---|")
@@ -105,13 +115,13 @@ def main() -> None:
     ):
         for h in (0.01, 0.02, 0.04):
             spent, ends, failed = ours(robot, targets, gains, h, method, **more)
-            error = np.sqrt(np.mean(np.sum((ends - exact) ** 2, axis=1)))
+            error = error_of(ends, exact)
             row = f"{simulated / spent:.1f} | {1e3 * spent * h / simulated:.2f} | {error:.3f}"
             print(f"| {name} | {1e3 * h:g} | {row} | {failed} |")
     exact = theirs(robot, targets, gains, 1e-4)[1]
     for h in (0.001, 0.002, 0.004, 0.005, 0.01, 0.02):
         spent, ends, failed = theirs(robot, targets, gains, h)
-        error = np.sqrt(np.mean(np.sum((ends - exact) ** 2, axis=1)))
+        error = error_of(ends, exact)
         row = f"{simulated / spent:.1f} | {1e3 * spent * h / simulated:.3f} | {error:.3f}"
         print(f"| MuJoCo implicitfast | {1e3 * h:g} | {row} | {failed} |")
 

@@ -117,7 +117,7 @@ def measure(name: str, overrides: list[str], duration: float, patch: int) -> Non
 def main() -> None:
     """Print a table, a line for each scenario."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("scenarios", nargs="*", default=["robosimian-jump"])
+    parser.add_argument("scenarios", nargs="*", default=["robosimian-jump-paper"])
     parser.add_argument("--set", nargs="*", action="extend", default=[], dest="overrides")
     parser.add_argument("--patch", type=int, default=1, help="points along a side of a patch")
     parser.add_argument("--duration", type=float, default=2.0)

@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from nmdp_pin._scenario import Scenario
 
-SCENARIOS = ("robosimian-jump", "robosimian-walk-fast", "spider-jump", "spider-walk")
+SCENARIOS = ("robosimian-jump-paper", "robosimian-walk-fast", "spider-jump", "spider-walk")
 NMDP_STEPS = (0.005, 0.01, 0.02, 0.03, 0.04, 0.05)
 MDP_STEPS = (0.001, 0.002, 0.005, 0.007, 0.01)
 

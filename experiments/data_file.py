@@ -1,18 +1,22 @@
-"""Data of a figure or table as CSV, whose first line names the commit that it was made with."""
+"""Data of a figure or table as CSV; the first line names the commit and the day they are of."""
 
 from __future__ import annotations
 
 import csv
 import functools
 import io
+import os
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from nmdp_pin._files.output_file import write_text
 from nmdp_pin.errors import ExperimentError
 
 _DIGITS = 6  # significant
+_STAMP = re.compile(r"# commit (\S+) of (\d{4}-\d\d-\d\d)\n")
 
 
 @functools.cache
@@ -49,8 +53,31 @@ def write_data(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def stamped(text: str) -> str:
-    """Content of a CSV under the line that names the commit."""
-    return f"# commit {commit()}\n{text}"
+    """Content of a CSV under the line that names the commit and the day."""
+    return f"# commit {commit()} of {datetime.now(UTC):%Y-%m-%d}\n{text}"
+
+
+def origin(path: Path) -> tuple[str, str]:
+    """Commit with which a data file was made, and the day, as YYYY-MM-DD.
+
+    Raises:
+        ExperimentError: it cannot be read, or names none.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            first = file.readline()
+    except (OSError, ValueError) as error:
+        raise ExperimentError(f"'{path}' cannot be read: {error}") from error
+    stamp = _STAMP.fullmatch(first)
+    if not stamp:
+        raise ExperimentError(f"'{path}' is no data file: it names no commit and day")
+    return stamp[1], stamp[2]
+
+
+def link(path: Path, page: Path) -> str:
+    """Link of a page to a data file, with the day that it was made."""
+    place = Path(os.path.relpath(path.resolve(), page.resolve().parent)).as_posix()
+    return f"[{path.name}]({place}) of {origin(path)[1]}"
 
 
 def read_data(path: Path) -> list[dict[str, str]]:
@@ -59,10 +86,10 @@ def read_data(path: Path) -> list[dict[str, str]]:
     Raises:
         ExperimentError: it cannot be read, or names no commit.
     """
+    origin(path)
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            if not file.readline().startswith("# commit "):
-                raise ExperimentError(f"'{path}' is no data file: it names no commit")
+            file.readline()
             return list(csv.DictReader(file))
     except (OSError, ValueError, csv.Error) as error:
         raise ExperimentError(f"'{path}' cannot be read: {error}") from error

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Generic, Self, TypeVar
 
 from nmdp_pin.errors import ExperimentError
+from nmdp_pin.experiments.data_file import link as data_link
 from nmdp_pin.experiments.kept_run import KeptRun
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.table import Table
@@ -93,7 +94,7 @@ class Product:
             return Path(os.path.relpath(path.resolve(), folder)).as_posix()
 
         pictures = [f"![{shows}]({link(path)})" for path, shows in self.pictures.items()]
-        data = ", ".join(f"[{path.name}]({link(path)})" for path in self.data)
+        data = ", ".join(data_link(path, page) for path in self.data)
         made = f"`{command}`; data: {data}." if data else f"`{command}`."
         return "\n\n".join([*pictures, *(t.markdown() for t in self.tables), *self.notes, made])
 

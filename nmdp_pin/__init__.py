@@ -1,9 +1,9 @@
 """A robotics simulator on Pinocchio whose time steps are optimisation problems.
 
 Further shapes are in `nmdp_pin.terrain`, contact laws in `nmdp_pin.contact`, controllers in
-`nmdp_pin.control`, derivatives in `nmdp_pin.derivatives`, adapters in `nmdp_pin.adapters`, errors
-in `nmdp_pin.errors`, plots and the viewer in `nmdp_pin.viz`. What begins with an underscore may
-change without notice.
+`nmdp_pin.control`, sensors in `nmdp_pin.sensors`, derivatives in `nmdp_pin.derivatives`, adapters
+in `nmdp_pin.adapters`, errors in `nmdp_pin.errors`, plots and the viewer in `nmdp_pin.viz`. What
+begins with an underscore may change without notice.
 """
 
 import importlib
@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._robot.catalog import bundled_robots, example_robots
     from nmdp_pin._robot.check import check_robot
     from nmdp_pin._robot.free_body import free_body, together
+    from nmdp_pin._robot.friction_pairs import with_frictions
     from nmdp_pin._robot.loading import load_robot
     from nmdp_pin._runs.failed_step import FailedStep
     from nmdp_pin._runs.motion import motion_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._runs.run import run
     from nmdp_pin._runs.state_file import load_state, save_state
     from nmdp_pin._scenario import Scenario, Setup, bundled_scenarios
+    from nmdp_pin._sensors.sensors import Sensors
     from nmdp_pin._simulator.simulator import Simulator
     from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer, to_free_flyer
     from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving, StepFailed
@@ -68,6 +70,7 @@ __all__ = [
     "RobotReport",
     "Rollout",
     "Scenario",
+    "Sensors",
     "Setup",
     "Simulator",
     "StablePD",
@@ -101,6 +104,7 @@ __all__ = [
     "to_free_flyer",
     "together",
     "touching",
+    "with_frictions",
 ]
 
 _HOMES = {
@@ -118,6 +122,7 @@ _HOMES = {
         "_robot.catalog": "bundled_robots example_robots",
         "_robot.check": "check_robot",
         "_robot.free_body": "free_body together",
+        "_robot.friction_pairs": "with_frictions",
         "_robot.loading": "load_robot",
         "_runs.failed_step": "FailedStep",
         "_runs.motion": "motion_of",
@@ -126,6 +131,7 @@ _HOMES = {
         "_runs.run": "run",
         "_runs.state_file": "load_state save_state",
         "_scenario": "Scenario Setup bundled_scenarios",
+        "_sensors.sensors": "Sensors",
         "_simulator.simulator": "Simulator",
         "_simulator.state_vector": "StateVector from_free_flyer to_free_flyer",
         "_simulator.step_control": "ErrorControl Fixed Halving StepFailed",

@@ -65,6 +65,7 @@ Count = Annotated[int, _PLAIN, Field(strict=True)]
 Flag = Annotated[bool, _PLAIN, Field(strict=True)]
 Positive = Annotated[Number, Field(gt=0)]
 NonNegative = Annotated[Number, Field(ge=0)]
+PositiveOrInfinite = Annotated[float, _PLAIN, Field(strict=True, gt=0)]
 Vector3 = Annotated[tuple[Number, Number, Number], _PLAIN]
 Numbers = Annotated[tuple[Number, ...], _PLAIN]
 _STRICT: dict[Any, Any] = {float: Number, int: Count, bool: Flag}

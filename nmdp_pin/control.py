@@ -1,6 +1,15 @@
 """Controllers, which make commands."""
 
-from nmdp_pin._control import Command, Controller, GaitTrajectory, Passive, StablePD, TorqueFunction
+from nmdp_pin._control import (
+    Command,
+    Controller,
+    GaitTrajectory,
+    Passive,
+    StablePD,
+    TorqueFunction,
+    VelocityServo,
+)
+from nmdp_pin._control.controller import ExternalWrench
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
 from nmdp_pin._robot.gait import Gait
@@ -8,11 +17,13 @@ from nmdp_pin._robot.gait import Gait
 __all__ = [
     "Command",
     "Controller",
+    "ExternalWrench",
     "Gait",
     "GaitTrajectory",
     "Passive",
     "Push",
     "StablePD",
     "TorqueFunction",
+    "VelocityServo",
     "hold",
 ]

@@ -36,6 +36,10 @@ class RobotWarning(UserWarning):
     """What is odd in a robot's description, or not simulated of it."""
 
 
+class SensorError(NmdpError):
+    """Sensor of what a robot lacks, or with an option out of range."""
+
+
 class StateError(NmdpError):
     """Wrong configuration, velocity, time or length of a step."""
 

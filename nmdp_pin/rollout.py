@@ -226,7 +226,7 @@ def _run_at_once(
     """Number of steps made by one compiled call; 0 without one, or if the first step fails."""
     method = simulator.integrator
     fixed = not isinstance(simulator.control, ErrorControl)
-    if not (fixed and isinstance(method, PositionBasedStep)):
+    if command.wrenches or not (fixed and isinstance(method, PositionBasedStep)):
         return 0
     nv, driven = simulator.vector.nv, simulator.robot.driven
     torques = np.zeros((len(u), nv))

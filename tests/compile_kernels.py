@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 # Scenarios with options; what else the tests call is compiled by the worker that needs it first.
-_JUMP, _GO2, _BOX = "robosimian-jump", "go2-stand", "sliding-box"
+_JUMP, _GO2, _BOX = "robosimian-jump-paper", "go2-stand", "sliding-box"
 PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "nmdp": (
         (_JUMP, ("integrator.name='ne-nmdp'",)),

@@ -17,7 +17,8 @@ from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step.stage import evaluate
-from nmdp_pin._kernels.step.step import add_wrenches, open_step, state_stage
+from nmdp_pin._kernels.step.step_end import add_wrenches
+from nmdp_pin._kernels.step.step_start import open_step, state_stage
 from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin._robot import ContactPoints, Robot, load_robot
 from nmdp_pin._state.state import State
@@ -39,8 +40,10 @@ __all__ = [  # what the tests of the core take from here; the suites for users a
 
 # All candidates are contacts, so that weights have the same rows at every start.
 FORMS: dict[str, Callable[..., CompiledSystem]] = {
-    "ne": functools.partial(CompiledSystem, reach=np.inf),
-    "pbd": functools.partial(CompiledSystem, material=True, reach=np.inf),
+    "ne": functools.partial(CompiledSystem, weights=True, saturating=False, reach=np.inf),
+    "pbd": functools.partial(
+        CompiledSystem, material=True, weights=True, saturating=False, reach=np.inf
+    ),
 }
 
 CONE = FrictionCone(stiffness=1e4, power=2, recovery=0.0)  # objectives have no other
@@ -213,7 +216,9 @@ def problem_at(
 def world_wrenches(problem: StageEquations, at: StagePoint) -> np.ndarray:
     """Wrenches about the centres of the contact points, in the world's axes, shape (n, 6)."""
     total = np.zeros((problem.form.n_points, 6))
-    add_wrenches(problem.form.record, problem.stage.contacts, 1.0, at.record, total)
+    contacts = problem.stage.contacts
+    reported = np.ones(contacts.n[0], bool)
+    add_wrenches(problem.form.record, contacts, 1.0, at.record, reported, total)
     return total
 
 

@@ -197,10 +197,13 @@ class Affine(WrenchSpace):
 class Contacts(Tree):
     """Contacts with balls in a stage of a tree without mass; the second of the four has left.
 
-    Motions are displacements since a configuration `q0`, or a time H at the velocity v.
+    Motions are displacements since a configuration `q0`, or a time H at the velocity v. With a cone
+    all four have forces, also those apart.
     """
 
-    def __init__(self, rows=3, *, kinds="floating", columns=3, displaced=True, recovery=0.0):
+    def __init__(
+        self, rows=3, *, kinds="floating", columns=3, displaced=True, recovery=0.0, cone=None
+    ):
         super().__init__(0, kinds, weightless=True)
         rng, self.rows = self.rng, rows
         self.data, self.P, self.S = self.at(self.q)
@@ -213,8 +216,10 @@ class Contacts(Tree):
         self.active, self.w = np.array([0, 2, 3]), rng.dirichlet(np.ones(6), 4)[:, :5]
         self.centre, rotation = self.centres(self.q), [M.rotation for M in self.relative(self.q)]
         self.normal, self.curvature = self.balls(self.centre)
-        law = Affine(self.V, self.own, self.centre, np.array(rotation))
+        law = cone or Affine(self.V, self.own, self.centre, np.array(rotation))
         self.form = CompiledSystem(System(self.robot, BALL, law))
+        if cone:
+            self.active, self.w = np.arange(4), rng.uniform(0.2, 1.0, (4, 3))
         rates = replace(self.form.candidates, rise=np.full(4, recovery))
         self.system = replace(self.form.record, candidates=rates, recovery=recovery)
         self.q0 = self.moved(-0.4 * rng.standard_normal(self.nv))

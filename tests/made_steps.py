@@ -11,7 +11,8 @@ from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._integrators.nmdp import Nmdp
 from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step.stage import saturate_at
-from nmdp_pin._kernels.step.step import Memory, open_step, state_stage
+from nmdp_pin._kernels.step.step_records import Memory
+from nmdp_pin._kernels.step.step_start import open_step, state_stage
 from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin._state.state import State
 
@@ -31,7 +32,13 @@ def stages_of(
         result: result of the step.
     """
     made = integrator.form
-    form = CompiledSystem(made.system, material=made.material, reach=np.inf)
+    form = CompiledSystem(
+        made.system,
+        material=made.material,
+        weights=not made.forces,
+        saturating=made.record.saturating,
+        reach=np.inf,
+    )
     scheme, stages = SCHEMES[result.order].record, []
     start = form.start(state, [command], h, None)
     first = None

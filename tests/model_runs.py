@@ -67,11 +67,16 @@ def assert_in_the_wrench_space(
     robot: Robot, terrain: Terrain, space: WrenchSpace, results: Sequence[StepResult]
 ) -> None:
     """The wrenches of every step are V(q) w, with w in the simplex of each contact."""
-    form = CompiledSystem(System(robot, terrain, space), zeroth_order=True, reach=np.inf)
+    system = System(robot, terrain, space)
+    form = CompiledSystem(system, zeroth_order=True, weights=True, reach=np.inf)
     largest = max(float(np.abs(result.wrenches).max()) for result in results)
     assert largest > 0.0
     for result in results:
         state = result.state
+        if state.warm.forces is not None:  # whose sum is that of the points
+            total, given = state.warm.forces.sum(axis=0), result.contact_forces.sum(axis=0)
+            np.testing.assert_allclose(given, total, atol=FORCE * largest)
+            continue
         assert state.warm.w.min(initial=0.0) >= -SIMPLEX
         assert state.warm.w.sum(axis=1).max(initial=0.0) <= 1.0 + SIMPLEX
         if result.halvings:

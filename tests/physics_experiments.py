@@ -6,7 +6,7 @@ The tests hold them to tolerances; benchmarks/physics.py prints them.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -35,10 +35,12 @@ SLOPE_FRICTION = 0.5
 TORQUE = {"chain": 2e-4, "robosimian": 5.0}  # [N m]; moves the joints at some rad/s
 
 
-def stopping_distance(method: str, mu: float, h: float, heading: float = 0.0) -> float:
-    """How far a slab sent at 1 m/s over level ground slides [m]."""
+def stopping_distance(
+    method: str, mu: float, h: float, heading: float = 0.0, **options: Any
+) -> float:
+    """How far a slab sent at 1 m/s over level ground slides [m]; options are those of its cone."""
     slab = block()
-    sim = simulator(slab, ground(mu), cone(slab), method)
+    sim = simulator(slab, ground(mu), cone(slab, **options), method)
     v = np.zeros(6)
     v[:2] = np.cos(heading), np.sin(heading)
     last = run(sim, sim.state(resting(slab), v), h, 1.5 / (mu * G))[-1]
@@ -58,7 +60,9 @@ def slope_path(
         cone_angle: from downhill to the first edge of the friction polytope [rad].
     """
     slab = block()
-    sim = simulator(slab, ground(SLOPE_FRICTION, angle), cone(slab, angle=cone_angle), method)
+    sim = simulator(
+        slab, ground(SLOPE_FRICTION, angle), cone(slab, angle=cone_angle, directions=6), method
+    )
     state = sim.state(resting(slab, angle))
     downhill = np.array([np.cos(angle), 0.0, -np.sin(angle)])
     return path(state, run(sim, state, h, duration))[:, :3] @ downhill

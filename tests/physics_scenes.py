@@ -166,6 +166,17 @@ def energies(results: Sequence[StepResult]) -> np.ndarray:
     return np.array([result.kinetic_energy + result.potential_energy for result in results])
 
 
+def stopping_way(speed: float, mu: float, h: float, order: int) -> float:
+    """How far friction lets a body slide over level ground [m]: v^2 / (2 mu g).
+
+    In first order its n steps of backward Euler, h (n v - mu g h n (n + 1) / 2): v h / 2 less.
+    """
+    if order > 1:
+        return speed**2 / (2.0 * mu * G)
+    n = int(speed / (mu * G * h))
+    return h * (n * speed - 0.5 * mu * G * h * n * (n + 1))
+
+
 def order(steps: Sequence[float], errors: Sequence[float]) -> float:
     """Slope of log |error| over log step: the order of convergence."""
     return float(np.polyfit(np.log(steps), np.log(np.abs(errors)), 1)[0])

@@ -72,7 +72,7 @@ def terrain_pieces(terrain: Terrain, center: np.ndarray, kinds: Mapping[int, str
     """
     pieces = []
     for k, shape in enumerate(terrain.shapes):
-        kind = kinds.get(k) or _kind(shape.friction)
+        kind = kinds.get(k) or _kind(shape.coefficient)
         geometry, placement = shape.collision_geometry(), shape.placement
         if isinstance(geometry, coal.Plane | coal.Halfspace):
             mesh, place = _plane(geometry, placement, center)

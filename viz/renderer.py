@@ -19,6 +19,9 @@ from nmdp_pin.viz.vtk_window import offscreen_window, vtk_parts
 
 _SKY = ((0.74, 0.79, 0.85), (0.93, 0.95, 0.98))
 _FORCE, _CUT = (0.17, 0.66, 0.29), (0.94, 0.49, 0.07)
+_SUN = np.array([0.5, -0.9, 2.0])  # from the target, in units of the robot's size
+NEAREST, FARTHEST = 0.02, 100.0
+"""Range of the cameras that are given by a pose [m]."""
 _POINT, _TOUCH = (0.95, 0.76, 0.31), (0.89, 0.34, 0.18)
 
 
@@ -31,6 +34,7 @@ class Renderer:
         kinds: look of terrain shapes, as in `Scene`.
         size: width and height of a picture [pixels].
         follow: whether the camera follows the robot.
+        marks: whether contact points and forces are drawn.
 
     Attributes:
         scene: the scene.
@@ -48,6 +52,7 @@ class Renderer:
         kinds: Mapping[int, str] | None = None,
         size: tuple[int, int] = (960, 540),
         follow: bool = True,
+        marks: bool = True,
     ) -> None:
         if not all(16 <= length <= 8192 for length in size):
             raise ViewerError(f"a picture is 16 to 8192 pixels wide and high; {size} was given")
@@ -64,38 +69,88 @@ class Renderer:
             )
         for piece in self.scene.terrain:
             _place(self._add(piece.mesh), piece.placement)
-        self._contacts = [self._add_contact(k) for k in range(len(robot.contact_points))]
+        marked = range(len(robot.contact_points) if marks else 0)
+        self._contacts = [self._add_contact(k) for k in marked]
         self._set_stage()
 
-    def picture(self, frame: np.ndarray, *, lift: float = 0.0, caption: str = "") -> np.ndarray:
+    def picture(
+        self,
+        frame: np.ndarray,
+        *,
+        lift: float = 0.0,
+        caption: str = "",
+        camera: pin.SE3 | None = None,
+        field_of_view: float = FIELD_OF_VIEW,
+    ) -> np.ndarray:
         """Draw a frame.
 
         Args:
             frame: result of `Scene.frame`, shape (frame_size,).
             lift: height of the view above the base [m].
             caption: text in the lower left corner.
+            camera: pose of a camera in the world, which looks along its x axis with z upwards;
+                None: beside the robot.
+            field_of_view: angle between the upper and the lower edge [deg].
 
         Returns:
             Red, green and blue, shape (height, width, 3), 0 to 255.
         """
+        self._draw(frame, lift, caption, camera, field_of_view)
+        return self._grabbed()[:, :, :3]
+
+    def depth(
+        self, frame: np.ndarray, camera: pin.SE3, *, field_of_view: float = FIELD_OF_VIEW
+    ) -> np.ndarray:
+        """Depths of what a camera sees, along its axis, at most `FARTHEST` [m], (height, width).
+
+        Args:
+            frame: result of `Scene.frame`, shape (frame_size,).
+            camera: as in `picture`.
+            field_of_view: angle between the upper and the lower edge [deg].
+        """
+        self._world.UseFXAAOff()  # which writes depths of its own
+        self._front.DrawOff()  # and this layer clears them
+        self._draw(frame, 0.0, "", camera, field_of_view)
+        share = self._grabbed(depth=True)[:, :, 0].astype(float)
+        self._world.UseFXAAOn()
+        self._front.DrawOn()
+        return np.asarray(NEAREST * FARTHEST / (FARTHEST - share * (FARTHEST - NEAREST)))
+
+    def _draw(
+        self,
+        frame: np.ndarray,
+        lift: float,
+        caption: str,
+        camera: pin.SE3 | None,
+        field_of_view: float,
+    ) -> None:
         places = self._places(frame)
         for actor, node, placement in self._moving:
             _place(actor, places[node] @ placement)
         forces = frame[1 + 7 * self.scene.n_nodes :].reshape(-1, 3).astype(float)
         for k, (touch, arrow_parts) in enumerate(self._contacts):
             self._show_contact(k, places, forces[k], touch, arrow_parts)
-        self._look(places, lift)
+        if camera is None:
+            self._look(places, lift, field_of_view)
+        else:
+            self._look_from(camera, field_of_view)
         self._caption.SetInput(caption)
         self._window.Render()
+
+    def _grabbed(self, *, depth: bool = False) -> np.ndarray:
+        """What was drawn, or its depths as shares of the range of the camera, (h, w, ...)."""
         grab = self._vtk.vtkWindowToImageFilter()
         grab.SetInput(self._window)
         grab.ReadFrontBufferOff()
         grab.ShouldRerenderOff()  # which would draw it twice
+        if depth:
+            grab.SetInputBufferTypeToZBuffer()
         grab.Update()
         image = grab.GetOutput()
         width, rows, _ = image.GetDimensions()
         pixels = self._vtk.vtk_to_numpy(image.GetPointData().GetScalars())
-        return pixels.reshape(rows, width, -1)[::-1, :, :3].copy()
+        found: np.ndarray = pixels.reshape(rows, width, -1)[::-1].copy()
+        return found
 
     def close(self) -> None:
         """Release the window."""
@@ -201,7 +256,18 @@ class Renderer:
         self._caption.GetTextProperty().SetColor(0.12, 0.14, 0.17)
         front.AddViewProp(self._caption)
 
-    def _look(self, places: list[np.ndarray], lift: float) -> None:
+    def _look_from(self, pose: pin.SE3, field_of_view: float) -> None:
+        """Put the camera at a pose."""
+        camera, scene = self._world.GetActiveCamera(), self.scene
+        camera.SetViewAngle(field_of_view)
+        camera.SetViewUp(*pose.rotation[:, 2])
+        camera.SetPosition(*pose.translation)
+        camera.SetFocalPoint(*(pose.translation + pose.rotation[:, 0]))
+        camera.SetClippingRange(NEAREST, FARTHEST)
+        self._sun.SetFocalPoint(*pose.translation)
+        self._sun.SetPosition(*(pose.translation + scene.size * _SUN))
+
+    def _look(self, places: list[np.ndarray], lift: float, field_of_view: float) -> None:
         """Put the camera beside the robot, higher where the ground would hide it."""
         scene, target = self.scene, np.array(self.scene.center)
         if scene.base is not None:
@@ -212,13 +278,13 @@ class Renderer:
         distance = DISTANCE * scene.size
         direction = free_direction(scene.ground, target, distance)
         camera = self._world.GetActiveCamera()
-        camera.SetViewAngle(FIELD_OF_VIEW)
+        camera.SetViewAngle(field_of_view)
         camera.SetViewUp(0.0, 0.0, 1.0)
         camera.SetFocalPoint(*target)
         camera.SetPosition(*(target + distance * direction))
         camera.SetClippingRange(0.02 * scene.size, 400.0)
         self._sun.SetFocalPoint(*target)
-        self._sun.SetPosition(*(target + scene.size * np.array([0.5, -0.9, 2.0])))
+        self._sun.SetPosition(*(target + scene.size * _SUN))
 
 
 def _place(actor: Any, matrix: np.ndarray) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot import Robot
-from nmdp_pin._runs.recorder import base_frame
+from nmdp_pin._robot.frames import base_frame
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.viz.body_shapes import Piece, body_pieces, corners
 from nmdp_pin.viz.ground import terrain_pieces

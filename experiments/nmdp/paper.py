@@ -56,7 +56,7 @@ WALK = Motion("robosimian-walk", "Robosimian walk", "robosimian", 10.0, DISTANCE
 WALK_FAST = Motion(
     "robosimian-walk-fast", "Robosimian walk-fast", "robosimian", 10.0, DISTANCE, True
 )
-JUMP = Motion("robosimian-jump", "Robosimian jump", "robosimian", 10.0, HEIGHT, True)
+JUMP = Motion("robosimian-jump-paper", "Robosimian jump", "robosimian", 10.0, HEIGHT, True)
 JUMP_HIGH = Motion("robosimian-jump-high", "Robosimian jump-high", "robosimian", 10.0, HEIGHT, True)
 SPIDER_WALK = Motion("spider-walk", "Spider walk", "spider", 20.0, DISTANCE)
 SPIDER_JUMP = Motion("spider-jump", "Spider jump", "spider", 20.0, HEIGHT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ import numpy as np
 
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments import nmdp, pbad, sand
-from nmdp_pin.experiments.data_file import read_data, value, write_data
+from nmdp_pin.experiments.data_file import link, read_data, value, write_data
 from nmdp_pin.experiments.figure import marker
+from nmdp_pin.experiments.nmdp.paper import SPANS
 from nmdp_pin.experiments.nmdp.table1 import wide_table
 from nmdp_pin.experiments.page import parts_of, update_page
 from nmdp_pin.experiments.results.parts import PARTS, Part
@@ -60,7 +60,12 @@ def tables_of(name: str, folder: Path) -> tuple[Table, ...]:
         ExperimentError: there is no such part, or its data cannot be read.
     """
     for study, figures in (
-        *((nmdp.NmdpStudy(preset=preset), nmdp.FIGURES) for preset in nmdp.PRESETS.values()),
+        *(
+            (nmdp.NmdpStudy(preset=preset, order=order, span=span), nmdp.FIGURES)
+            for preset in nmdp.PRESETS.values()
+            for order in (0, 2)
+            for span in SPANS
+        ),
         (pbad.PbadStudy(), pbad.FIGURES),
         (sand.SandStudy(), sand.FIGURES),
     ):
@@ -106,10 +111,7 @@ def _below(page: Path, sources: tuple[str, ...], folder: Path) -> list[str]:
         return []
     makers = _makers()
     words = dict.fromkeys(f"`python {makers[name].words}`" for name in sources)
-    links = [
-        f"[{name}.csv]({Path(os.path.relpath(folder / f'{name}.csv', page.parent)).as_posix()})"
-        for name in sources
-    ]
+    links = [link(folder / f"{name}.csv", page) for name in sources]
     return [f"{', '.join(words)}; data: {', '.join(links)}."]
 
 
@@ -163,6 +165,27 @@ def _rises(folder: Path) -> Table:
 
 
 _RISES = {"second order (default)": "jump-order2", "first order": "jump-order1"}
+
+
+def _hard_ground(folder: Path) -> Table:
+    """Evaluations a step on rigid and soft ground, of all robots and methods: mean and largest."""
+    found: dict[tuple[str, str, str], dict[str, list[float]]] = {}
+    for row in read_data(folder / "hard-ground.csv"):
+        if row["depth"] == "0" or (row["depth"] == "0.001" and row["noise"] != "0"):
+            cells = found.setdefault((row["order"], row["noise"], row["depth"]), {})
+            cells.setdefault(row["step"], []).append(value(row, "evaluations"))
+    lines = tuple(
+        (
+            *(order, noise, "rigid" if depth == "0" else f"{1e3 * float(depth):g}"),
+            *(
+                f"{np.mean(own):.1f} ({max(own):.1f})"
+                for own in found[order, noise, depth].values()
+            ),
+        )
+        for order, noise, depth in sorted(found)
+    )
+    heads = (f"{1e3 * float(step):g} ms" for step in next(iter(found.values())))
+    return Table("", ("order", "noise [rad]", "static depth [mm]", *heads), lines)
 
 
 def _ratios(folder: Path) -> Table:
@@ -256,6 +279,7 @@ DERIVED = {
     "table1-wide": Derived(lambda folder: wide_table(folder, _WIDE)),
     "locomotion": Derived(_locomotion),
     "rises": Derived(_rises, tuple(_RISES.values())),
+    "hard-ground": Derived(_hard_ground),
     "ratios": Derived(_ratios, ("work-precision-ratios",)),
     "physics": Derived(_physics, tuple(f"physics-{name}" for name in _PHYSICS)),
 }

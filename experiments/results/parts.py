@@ -80,11 +80,14 @@ def _training(robot: str, seed: int) -> Part:
 
 
 _RECOMMENDED = "--preset recommended"
+_DEFAULT = f"{_RECOMMENDED} --order 2 --method ne-nmdp --method pbd-nmdp --span wide"
+_BUT_ZEROTH = "--method ne-mdp --method ne-nmdp --method pbd-nmdp"
 _KINETIC = "--objective kinetic --order 1 --span wide"
-_JUMP = "benchmarks/trajectories.py robosimian-jump"
+_JUMP = "benchmarks/trajectories.py robosimian-jump-paper"
 _CHAOS = "--motion robosimian-walk-fast --preset recommended --ms 1 20 50"
 _GO2 = "go2 --duration 0.3 --set integrator.dt=0.01"
-_QP = "robosimian-jump robosimian-walk --qp --duration 3"
+_QP = "robosimian-jump-paper robosimian-walk --qp --duration 3"
+_HARD = "--csv docs/results/hard-ground.csv"
 _BATCH = "--size 16 256 --links 5 --csv docs/results/batch.csv"
 
 PARTS = (
@@ -92,16 +95,20 @@ PARTS = (
     *(_paper("pbad", f, m) for f, m in (("fig4", 0.5), ("fig5", 1.0), ("fig6", 8.0))),
     *(_paper("pbad", f, m) for f, m in (("table1", 1.0), ("batch", 0.1))),
     *(_paper("sand", f, m) for f, m in (("calibration", 0.1), ("walk", 3.0), ("modes", 0.5))),
-    *(_paper("nmdp", f, 2.0, _RECOMMENDED, page=False) for f in ("fig3", "fig4", "fig5")),
+    _paper("nmdp", "fig3", 2.0, _DEFAULT),
+    _paper("nmdp", "fig4", 2.0, _DEFAULT, page=False),
+    _paper("nmdp", "fig5", 2.0, _RECOMMENDED, page=False),
     _paper("nmdp", "table1", 3.0, _RECOMMENDED, page=False),
     _paper("nmdp", "fig6", 2.0, _RECOMMENDED, page=False),
     _paper("nmdp", "error", 30.0, _RECOMMENDED),
     _paper("nmdp", "table1", 4.0, f"{_RECOMMENDED} --span wide", page=False),
     _paper("nmdp", "table1", 4.0, "--preset paper-contact --span wide", page=False),
-    *(_paper("nmdp", f, m) for f, m in (("fig2", 1.0), ("table1", 8.0), ("fig3", 4.0))),
-    *(_paper("nmdp", f, m) for f, m in (("fig4", 6.0), ("fig5", 33.0), ("fig6", 60.0))),
+    *(_paper("nmdp", f, m) for f, m in (("fig2", 1.0), ("table1", 8.0))),
+    *(_paper("nmdp", f, m) for f, m in (("fig5", 33.0), ("fig6", 60.0))),
+    _paper("nmdp", "fig3", 7.0, f"--span wide {_BUT_ZEROTH}"),
+    _paper("nmdp", "fig3", 4.0, page=False),
+    _paper("nmdp", "fig4", 40.0, "--span wide"),
     _paper("nmdp", "table1", 10.0, "--span wide", page=False),
-    _paper("nmdp", "fig4", 7.0, "--span wide", page=False),
     _paper("nmdp", "table1", 10.0, _KINETIC, page=False),
     _paper("nmdp", "fig4", 15.0, _KINETIC, page=False),
     Part("work_precision", "benchmarks/work_precision.py", 9.0, {"work-precision-ratios": -1}),
@@ -112,6 +119,7 @@ PARTS = (
     Part("planning push", "benchmarks/planning.py push", 1.0, {"planning-push": 0}),
     _script("terrain", 0.3, "terrain"),
     _script("granular", 0.1, "granular"),
+    Part("hard_ground", f"benchmarks/hard_ground.py {_HARD}", 2.0),
     Part("falls", "benchmarks/falls.py --number 500", 1.0, {"falls": 0}),
     _script("obstacles", 18.0, "obstacles"),
     _script("pile", 1.5, "pile"),
@@ -135,7 +143,7 @@ PARTS = (
     *_sections(
         *("limits", 1.0, {"limits-cone": 0}, {"limits-spin": 0}, {"limits-roll": 0}),
         *({"limits-top": 0}, {"limits-pull": 0}, {"limits-drop": 0}, {"limits-motion": 0}),
-        *({"limits-rest": 0, "limits-rest-steps": 1}, {"limits-land": 0}, {"limits-cost": 0}),
+        *({"limits-rest": 0, "limits-rest-steps": 1}, {"limits-land": 0}),
     ),
     *_sections(
         *("physics", 1.0, {"physics-sliding": 0}, {"physics-rolling": 0}),

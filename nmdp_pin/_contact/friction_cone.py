@@ -1,6 +1,7 @@
-"""Coulomb friction as a polytope whose size grows with the penetration ([N] Remarks 4 and 5)."""
+"""Coulomb friction whose largest force grows with the penetration ([N] Remarks 4 and 5)."""
 
 import functools
+import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin._kernels.contact.friction_cone import Cone, all_derivatives, all_vertices
-from nmdp_pin._options import Count, Flag, NonNegative, Number, Positive, check_fields
+from nmdp_pin._options import Count, Flag, NonNegative, Number, PositiveOrInfinite, check_fields
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ContactError
 
@@ -19,6 +20,7 @@ Rate = Annotated[Number, Field(ge=0, le=100)]
 
 RECOVERY = 10.0  # [1/s]; measured in docs/accuracy.md
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
+_EDGES = 6  # of round cones, where a method needs a polyhedron
 _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces
 _CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
 
@@ -33,7 +35,7 @@ def stiffness_for_static_depth(
     Args:
         mass: mass of the robot [kg].
         n_feet: number of feet that share the weight.
-        static_depth: penetration at rest [m].
+        static_depth: penetration at rest, 0: rigid, k = inf [m].
         power: exponent of the penetration.
         gravity: gravitational acceleration [m/s^2].
     """
@@ -42,26 +44,30 @@ def stiffness_for_static_depth(
             f"no contact points were found, so nothing carries {mass:.6g} kg at static_depth: give "
             "the robot's links collision geometry, name links in `contacts`, or give `stiffness`"
         )
-    if not (mass > 0.0 and n_feet > 0 and static_depth > 0.0):
+    if not (mass > 0.0 and n_feet > 0 and static_depth >= 0.0):
         raise ContactError(
-            f"mass = {mass} kg, {n_feet} feet and static_depth = {static_depth} m must all be > 0"
+            f"mass = {mass} kg and {n_feet} feet must be > 0, static_depth = {static_depth} m >= 0"
         )
+    if static_depth == 0.0:
+        return math.inf
     return mass * gravity / (n_feet * static_depth**power)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrictionCone(WrenchSpace):
-    """Friction polytope v_j = k (d^p + zeta) (n + mu t_j), d the penetration, t_j unit tangents.
+    """Friction cone |f_t| <= mu f_n, 0 <= f_n <= k d^p, with d the penetration.
 
-    The edges inscribe the circular cone: friction is between mu cos(pi / directions) and mu, and a
-    sliding body veers towards the nearest edge, by up to 7.9 degrees with 6 directions, 3.8 with 12
-    and 1.9 with 24 (docs/accuracy.md). `circumscribed` scales mu so that friction is between mu and
-    mu / cos(pi / directions).
+    With `directions` it is the papers' polyhedron, whose vertices are k (d^p + zeta) (n + mu t_j)
+    with unit tangents t_j. They inscribe the cone: friction is between mu cos(pi / directions) and
+    mu, and a sliding body veers towards the nearest edge (docs/accuracy.md). `circumscribed` scales
+    mu so that friction is between mu and mu / cos(pi / directions). Methods that need vertices,
+    `ne-mdp` and the papers' objectives, take six where none are given.
 
     Args:
-        stiffness: k [N/m^power].
-        power: exponent p of the penetration; 3 makes the vertices twice differentiable at touch.
-        directions: number of tangents t_j; a step with 24 takes up to 1.6 times as long as with 6.
+        stiffness: k [N/m^power]; inf is a rigid contact, which the NMDP methods have with the
+            objective "dissipation".
+        power: exponent p of the penetration; 3 makes the bound twice differentiable at touch.
+        directions: number of tangents t_j; None: the cone is round.
         zeta: force without contact, up to 5 cm from a surface, in units of d^p; 0 is physical.
         angle: angle of the first tangent [rad].
         circumscribed: whether friction is at least mu in every direction instead of at most.
@@ -70,9 +76,9 @@ class FrictionCone(WrenchSpace):
             deep as its impact pressed it in.
     """
 
-    stiffness: Positive
+    stiffness: PositiveOrInfinite
     power: Power = 3
-    directions: Directions = 6
+    directions: Directions | None = None
     zeta: NonNegative = 0.0
     angle: Number = 0.0
     circumscribed: Flag = False
@@ -81,8 +87,8 @@ class FrictionCone(WrenchSpace):
 
     def __post_init__(self) -> None:
         check_fields(self, ContactError)
-        angles = self.angle + 2.0 * np.pi * np.arange(self.directions) / self.directions
-        scale = 1.0 / np.cos(np.pi / self.directions) if self.circumscribed else 1.0
+        angles = self.angle + 2.0 * np.pi * np.arange(self.n_vertices) / self.n_vertices
+        scale = 1.0 / np.cos(np.pi / self.n_vertices) if self.circumscribed else 1.0
         tangents = scale * np.array([np.cos(angles), np.sin(angles)])
         object.__setattr__(self, "_tangents", tangents)
 
@@ -94,7 +100,7 @@ class FrictionCone(WrenchSpace):
 
         Args:
             robot: robot, whose `mass` and `n_feet` are used.
-            static_depth: penetration at rest [m].
+            static_depth: penetration at rest, 0: rigid [m].
             power: exponent of the penetration.
             options: other arguments of the class.
 
@@ -107,21 +113,31 @@ class FrictionCone(WrenchSpace):
     @functools.cached_property
     def cone(self) -> Cone:
         """Parameters as the kernels take them."""
-        return Cone(self._tangents, self.stiffness, int(self.power), self.zeta)
+        return Cone(
+            self._tangents,
+            self.stiffness,
+            int(self.power),
+            self.zeta,
+            self.directions or 0,
+            self.angle,
+            float(np.linalg.norm(self._tangents[:, 0])),
+        )
 
     @property
     def n_vertices(self) -> int:
-        """Number of tangents."""
-        return self.directions
+        """Number of edges of the polyhedron, of a round cone that of methods which need one."""
+        return self.directions or _EDGES
 
     def effective_friction(self, mu: float) -> tuple[float, float]:
         """Smallest and largest friction coefficient over the directions of sliding [-]."""
+        if self.directions is None:
+            return mu, mu
         inscribed = np.cos(np.pi / self.directions)
         return (mu, mu / inscribed) if self.circumscribed else (mu * inscribed, mu)
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """See the class; shape (n, 3, directions)."""
-        V = np.empty((len(contacts.depth), 3, self.directions))
+        V = np.empty((len(contacts.depth), 3, self.n_vertices))
         all_vertices(
             self.cone,
             np.ascontiguousarray(contacts.depth),

@@ -69,18 +69,18 @@ class WrenchSpace(ContactLaw, abc.ABC):
 
     @property
     def recovery(self) -> float:
-        """Rate rho of recovery [1/s]; may be a class attribute.
+        """Rate sigma of recovery [1/s]; may be a class attribute.
 
         The principle counts the motion of a contact from one that recovers,
-        u' = u - h (rho / p) d (1 - s) n, where s is the sum of its weights: a contact that is
-        deeper than its load needs rises, one that needs its largest force is at rest. What d^p is
-        too large decays at the rate rho. Stops of joints recover likewise, with p = 1. With 0 a
-        body rests as deep as its impact pressed it in.
+        u' = u - h (sigma / p) d (1 - s) n, where s is the share of its largest force, of weights
+        their sum: a contact that is deeper than its load needs rises, one that needs its largest
+        force is at rest. What d^p is too large decays at the rate sigma. Stops of joints recover
+        likewise, with p = 1. With 0 a body rests as deep as its impact pressed it in.
         """
         return 0.0
 
     def rise_rates(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
-        """Rates rho / p of contacts on surfaces, as in `ContactState` [1/s], shape (n,)."""
+        """Rates sigma / p of contacts on surfaces, as in `ContactState` [1/s], shape (n,)."""
         return np.full(len(contact), self.recovery / self.power)
 
     @property

@@ -2,5 +2,5 @@
 
 from nmdp_pin._control.controller import Command, Controller
 from nmdp_pin._control.hold import hold
-from nmdp_pin._control.stable_pd import Passive, StablePD, TorqueFunction
+from nmdp_pin._control.stable_pd import Passive, StablePD, TorqueFunction, VelocityServo
 from nmdp_pin._control.trajectory import GaitTrajectory

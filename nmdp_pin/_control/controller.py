@@ -6,8 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from nmdp_pin._options import Vector3, check_fields
 from nmdp_pin._state.quick_record import quick
 from nmdp_pin._state.state import State
+from nmdp_pin.errors import ControlError
 
 
 class CommandSource(abc.ABC):
@@ -16,6 +18,29 @@ class CommandSource(abc.ABC):
     @abc.abstractmethod
     def at(self, t: float) -> "Command":
         """Command of a stage that ends at time t [s]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalWrench:
+    """Force and torque from outside on a link, in the world frame.
+
+    Args:
+        force: force [N].
+        torque: torque [N m].
+        frame: link or frame; None: the base link.
+        point: where the force acts, in that frame [m].
+
+    Raises:
+        ControlError: a number is not finite, or there are not three.
+    """
+
+    force: Vector3 = (0.0, 0.0, 0.0)
+    torque: Vector3 = (0.0, 0.0, 0.0)
+    frame: str | None = None
+    point: Vector3 = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        check_fields(self, ControlError)
 
 
 @quick
@@ -36,6 +61,8 @@ class Command(CommandSource):
             [N m or N], shape (nv,); None is zero.
         base_gains: whether gains may act on floating bases, which have no motors: they then are
             springs and dampers from outside.
+        wrenches: forces and torques from outside on links; the Jacobians by which they act on
+            joints are those of the start of the step.
     """
 
     tau: np.ndarray | None = None
@@ -45,6 +72,7 @@ class Command(CommandSource):
     v_target: np.ndarray | None = None
     force: np.ndarray | None = None
     base_gains: bool = False
+    wrenches: tuple[ExternalWrench, ...] = ()
 
     def at(self, t: float) -> "Command":
         """The command itself."""

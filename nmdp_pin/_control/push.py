@@ -8,7 +8,8 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from nmdp_pin._control.controller import Command, Controller
+from nmdp_pin._control.controller import Command, Controller, ExternalWrench
+from nmdp_pin._control.conversion import ControllerLike, controller_of
 from nmdp_pin._options import Number, Vector3, check_fields
 from nmdp_pin._robot import Robot
 from nmdp_pin._state.state import State
@@ -41,16 +42,11 @@ class Push:
 
 
 class Pushed(Controller):
-    """Controller with pushes: adds J' f to the forces from outside, held over the step.
+    """Controller with pushes: adds them to the wrenches from outside, held over the step."""
 
-    The Jacobian is evaluated at the start of the step, so pushes are explicit.
-    """
-
-    def __init__(self, controller: Controller, robot: Robot, pushes: Sequence[Push]) -> None:
-        self.controller = controller
+    def __init__(self, controller: ControllerLike, robot: Robot, pushes: Sequence[Push]) -> None:
+        self.controller = controller_of(controller)
         self.pushes = tuple(pushes)
-        self._model = robot.model
-        self._data = robot.model.createData()
         self._frames = [_frame(robot.model, push.frame) for push in self.pushes]
 
     @property
@@ -59,34 +55,22 @@ class Pushed(Controller):
         return self.controller.follows_time
 
     def command(self, state: State, h: float) -> Command:
-        """The inner command with the pushes' generalised forces added."""
+        """The inner command with the pushes added."""
         return self.within(state, h, h)
 
     def within(self, state: State, s: float, h: float) -> Command:
         """See `Controller.within`; forces are the same at all stages: their impulse is exact."""
         command = self.controller.within(state, s, h)
-        force = self._generalised(state, h)
-        if force is None:
-            return command
-        return replace(command, force=force if command.force is None else command.force + force)
-
-    def _generalised(self, state: State, h: float) -> np.ndarray | None:
-        """Sum of J' f over the pushes of this step [N, N m], shape (nv,); None without any."""
-        total = None
-        for push, frame in zip(self.pushes, self._frames, strict=True):
-            share = push.share(state.t, h)
-            if share <= 0.0:
-                continue
-            J = pin.computeFrameJacobian(
-                self._model, self._data, state.q, frame, pin.LOCAL_WORLD_ALIGNED
-            )
-            force = J.reshape(6, -1)[:3].T @ (share * np.asarray(push.force, dtype=float))
-            total = force if total is None else total + force
-        return total
+        wrenches = tuple(
+            ExternalWrench(force=tuple((share * np.asarray(push.force)).tolist()), frame=frame)
+            for push, frame in zip(self.pushes, self._frames, strict=True)
+            if (share := push.share(state.t, h)) > 0.0
+        )
+        return replace(command, wrenches=command.wrenches + wrenches) if wrenches else command
 
 
-def _frame(model: pin.Model, name: str | None) -> int:
-    """Index of the frame by name; of the body on the first joint when no name is given."""
+def _frame(model: pin.Model, name: str | None) -> str:
+    """Name of the frame; of the body on the first joint when none is given."""
     if name is None:
         return _base_frame(model)
     if not model.existFrame(name):
@@ -94,12 +78,12 @@ def _frame(model: pin.Model, name: str | None) -> int:
         raise ControlError(
             f"a push names the frame '{name}', which is not one of the robot's: {', '.join(known)}"
         )
-    return int(model.getFrameId(name))
+    return name
 
 
-def _base_frame(model: pin.Model) -> int:
-    """Index of the first moving body."""
-    for index, frame in enumerate(model.frames):
+def _base_frame(model: pin.Model) -> str:
+    """Name of the first moving body."""
+    for frame in model.frames:
         if frame.parentJoint > 0 and frame.type == pin.FrameType.BODY:
-            return index
+            return str(frame.name)
     raise ControlError("a push needs a robot that moves; this one has no body on a joint")

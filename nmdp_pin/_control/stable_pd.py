@@ -7,7 +7,7 @@ import numpy as np
 
 from nmdp_pin._control.controller import Command, Controller
 from nmdp_pin._control.trajectory import GaitTrajectory
-from nmdp_pin._options import NonNegative, checked, phrased
+from nmdp_pin._options import NonNegative, Number, checked, phrased
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._state.state import State
@@ -60,6 +60,33 @@ class StablePD(Controller):
         )
 
 
+class VelocityServo(Controller):
+    """Servos that hold velocities: tau = -kd * (v - v_target) at the end of the step.
+
+    Args:
+        robot: robot whose driven joints get the gains.
+        kd: velocity gain of all joints that `velocity` names [N m s/rad or N s/m], or gains by
+            joint name.
+        velocity: velocity of driven joints by name [rad/s or m/s]; the others are free.
+
+    Raises:
+        ControlError: a joint is unknown or not driven, or a gain is negative or not finite.
+    """
+
+    @checked(ControlError)
+    def __init__(self, robot: Robot, *, kd: Gains, velocity: Mapping[str, Number]) -> None:
+        gains = kd if isinstance(kd, Mapping) else dict.fromkeys(velocity, kd)
+        if differing := sorted(gains.keys() ^ velocity.keys()):
+            raise ControlError(f"joint '{differing[0]}' needs both, a gain kd and a velocity")
+        self._kd, self._v = _gain_vector(robot, "kd", gains), np.zeros(robot.model.nv)
+        for name, value in velocity.items():
+            self._v[robot.model.joints[robot.model.getJointId(name)].idx_v] = value
+
+    def command(self, state: State, h: float) -> Command:
+        """See `Controller.command`."""
+        return Command(kd=self._kd, v_target=self._v)
+
+
 class Passive(Controller):
     """Controller without torque."""
 
@@ -69,21 +96,21 @@ class Passive(Controller):
 
 
 class TorqueFunction(Controller):
-    """Controller from a function f(state, h) that returns a torque (nv,) or a `Command`.
+    """Controller from a function f(state, h) that returns a torque (nv,), a `Command` or None.
 
     Args:
         function: function, called before each step.
     """
 
-    def __init__(self, function: Callable[[State, float], np.ndarray | Command]) -> None:
+    def __init__(self, function: Callable[[State, float], np.ndarray | Command | None]) -> None:
         self._function = function
 
     def command(self, state: State, h: float) -> Command:
         """See `Controller.command`."""
         result = self._function(state, h)
-        return (
-            result if isinstance(result, Command) else Command(tau=np.asarray(result, dtype=float))
-        )
+        if result is None:
+            return Command()
+        return result if isinstance(result, Command) else Command(tau=np.asarray(result, float))
 
 
 def _reference(robot: Robot, gait: Motion | None) -> Reference:

@@ -13,14 +13,15 @@ from nmdp_pin.errors import ControlError
 class GaitTrajectory:
     """Joint targets q(t), v(t) of a gait; other joints stand still.
 
-    Cubic Hermite between the knots with zero slopes there, as the papers' authors have it.
+    Cubic Hermite between the knots with zero slopes there, as the papers' authors have it. Knots of
+    continuous joints are angles, of any number of turns.
 
     Args:
         robot: whose standing configuration holds elsewhere.
         gait: the knots.
 
     Raises:
-        ControlError: the gait moves a joint that the robot lacks, or one with several coordinates.
+        ControlError: the gait moves a joint that the robot lacks, or one with several velocities.
     """
 
     def __init__(self, robot: Robot, gait: Gait) -> None:
@@ -31,8 +32,12 @@ class GaitTrajectory:
         self._q = np.array(robot.standing)
         self._nv = robot.model.nv
         joints = [_simple_joint(robot, name, gait.name) for name in gait.joints]
-        self._idx_q = np.array([joint.idx_q for joint in joints])
         self._idx_v = np.array([joint.idx_v for joint in joints])
+        self._columns = np.arange(len(joints))
+        turning = np.array([joint.nq == 2 for joint in joints], dtype=bool)
+        self._turning, self._simple = np.flatnonzero(turning), np.flatnonzero(~turning)
+        self._cosines = np.array([joints[k].idx_q for k in self._turning], dtype=int)
+        self._idx_q = np.array([joints[k].idx_q for k in self._simple], dtype=int)
 
     def phase(self, t: float) -> float:
         """Time along the knots at time t [s]: looped, or held at the last knot."""
@@ -45,13 +50,17 @@ class GaitTrajectory:
     def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Targets (nq,) [rad, m] and their rates (nv,) [rad/s, m/s] at time t [s]."""
         phase = self.phase(t)
-        q, v = self._q.copy(), np.zeros(self._nv)
-        cubic(self._breaks, self._coefficients, phase, self._idx_q, self._idx_v, q, v)
+        q, v, position = self._q.copy(), np.zeros(self._nv), np.zeros(len(self._columns))
+        cubic(self._breaks, self._coefficients, phase, self._columns, self._idx_v, position, v)
+        q[self._idx_q] = position[self._simple]
+        if len(self._turning):
+            angles = position[self._turning]
+            q[self._cosines], q[self._cosines + 1] = np.cos(angles), np.sin(angles)
         return q, v
 
 
 def _simple_joint(robot: Robot, name: str, gait: str) -> pin.JointModel:
-    """Joint of that name with one coordinate."""
+    """Joint of that name with one degree of freedom."""
     model = robot.model
     if not model.existJointName(name):
         raise ControlError(
@@ -59,6 +68,6 @@ def _simple_joint(robot: Robot, name: str, gait: str) -> pin.JointModel:
             f"fixed); its joints are {list(model.names)[1:]}"
         )
     joint = model.joints[model.getJointId(name)]
-    if joint.nq != 1:
-        raise ControlError(f"gait '{gait}': joint '{name}' needs one coordinate, has {joint.nq}")
+    if joint.nv != 1:
+        raise ControlError(f"gait '{gait}': joint '{name}' needs one velocity, has {joint.nv}")
     return joint

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nmdp_pin._control.controller import Command, CommandSource
+from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._dynamics.parameters import checked, columns
 from nmdp_pin._integrators import Integrator
 from nmdp_pin._integrators.integrator import StepResult
@@ -89,7 +90,7 @@ class StepDifferentiator:
             )
         self.simulator = simulator
         self._integrator = method(simulator.system, **simulator.options)
-        self._lock = threading.Lock()
+        self._lock, self._loads = threading.Lock(), Loads(simulator.robot.model)
 
     def __reduce__(self) -> "tuple[type[StepDifferentiator], tuple[Simulator]]":
         return StepDifferentiator, (self.simulator,)
@@ -108,12 +109,13 @@ class StepDifferentiator:
 
         Args:
             state: start of the step.
-            command: command, as in `Simulator.step`.
+            command: command, as in `Simulator.step`; generalised forces of its wrenches count as
+                constants, as `Command.force` does.
             h: length of the step [s].
             result: result of the step, if it exists already; None: the step is made.
             with_respect_to: names of further parameters, of `PARAMETERS`.
-            smoothing: 0 is exact; larger values average over switches of contacts, as if weights
-                were known up to this fraction of one.
+            smoothing: 0 is exact; larger values average over switches of contacts, as if forces
+                were known up to this fraction of the largest, and weights of one.
 
         Raises:
             StateError, ControlError: as `Simulator.step`.
@@ -127,6 +129,7 @@ class StepDifferentiator:
             result = self.simulator.step(state, source, h)
         if not result.status.ok:
             return self._none(result, result.status, names)
+        source = self._loads.on(source, state)
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
         parts, at = list[StepDerivatives](), state
         with self._lock, np.errstate(all="ignore"):

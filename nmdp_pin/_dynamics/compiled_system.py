@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact.contact_law import DryFriction
-from nmdp_pin._contact.friction_cone import FrictionCone
+from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY, FrictionCone
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.commands import (
@@ -26,9 +26,38 @@ from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.contact.friction_cone import Cone
 from nmdp_pin._kernels.geometry.contacts import REACH, Contacts
 from nmdp_pin._kernels.step import stage
+from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians
-from nmdp_pin._kernels.step.step import End, Memory, Start
+from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, End, Memory, Start
+from nmdp_pin._robot import Robot
 from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin.errors import IntegratorError
+
+_RIGID = (
+    "a rigid contact (stiffness = inf, static_depth = 0) has no vertices: use an NMDP method with "
+    "objective 'dissipation' and zeta = 0, or give a finite stiffness"
+)
+NO_CONE = Cone(np.zeros((2, 1)), 0.0, 1, 0.0, 0, 0.0, 1.0)
+
+
+def _scales_of(robot: Robot) -> dict[str, np.ndarray]:
+    """`scales` and `inertias` of the dofs in the standing pose; see `kernels.stage.System`.
+
+    That of a dof with inertia I that moves a mass m is g sqrt(I m): m g of a translation, m g r of
+    a rotation with radius of gyration r.
+    """
+    model = robot.model
+    data = model.createData()
+    M = pin.crba(model, data, np.asarray(robot.standing, dtype=float))
+    M = np.triu(M) + np.triu(M, 1).T
+    pin.computeSubtreeMasses(model, data)
+    joint_of = np.repeat(np.arange(1, model.njoints), [joint.nv for joint in model.joints[1:]])
+    masses = np.array([data.mass[int(joint)] for joint in joint_of]).reshape(model.nv)
+    gravity = np.linalg.norm(model.gravity.linear) or STANDARD_GRAVITY
+    return {
+        "scales": gravity * np.sqrt(np.abs(np.diag(M)) * masses),
+        "inertias": np.abs(M).sum(axis=1),
+    }
 
 
 class CompiledSystem:
@@ -40,6 +69,9 @@ class CompiledSystem:
             compared in first order and whose velocities in second; else inverse dynamics (eq. 6).
         zeroth_order: whether the contact model's derivative is left unused ([N] eq. 10, 11).
         secants: whether zeroth order estimates this derivative from the points evaluated.
+        weights: whether the unknowns of friction cones are weights of the vertices of a polyhedron
+            instead of forces.
+        saturating: whether motors follow their limits in every evaluation.
         reach: distance up to which pairs are contacts of a step [m].
     """
 
@@ -50,12 +82,18 @@ class CompiledSystem:
         material: bool = False,
         zeroth_order: bool = False,
         secants: bool = True,
+        weights: bool = False,
+        saturating: bool = True,
         reach: float = REACH,
     ) -> None:
         robot, law = system.robot, system.law
+        # Cones are compiled; a law that is derived from them may differ.
+        self.forces = type(law) is FrictionCone and not weights and law.zeta == 0.0
+        if type(law) is FrictionCone and not (self.forces or law.stiffness < np.inf):
+            raise IntegratorError(_RIGID)
         self.system, self.model = system, robot.model
         self.material, self.zeroth_order = material, zeroth_order
-        self.m = max(law.n_vertices, 1)  # weights of a row, which joints have as well
+        self.m = 3 if self.forces else max(law.n_vertices, 1)  # of a row, of joints as well
         self.pinocchio = PinocchioCalls(robot.model)
         self.candidates = replace(
             candidates_of(robot, system.terrain),
@@ -64,9 +102,9 @@ class CompiledSystem:
             rolling=type(law) in (FrictionCone, DryFriction),
         )
         self.joints = joints_of(robot)
-        # Cones are compiled; a law that is derived from them may differ. Laws of other kinds have
-        # no vertices.
-        cone, called, rows, recovery = Cone(np.zeros((2, self.m)), 0.0, 1, 0.0), 0, 3, 0.0
+        # Laws of other kinds have no vertices.
+        cone, called, rows, recovery = NO_CONE, 0, 3, 0.0
+        cone = replace(cone, tangents=np.zeros((2, self.m)))
         if type(law) is FrictionCone:
             cone = law.cone
         elif isinstance(law, WrenchSpace):
@@ -79,17 +117,20 @@ class CompiledSystem:
             self.candidates = replace(table, rise=rates)
         derivative = stage.EXACT
         if zeroth_order:
-            derivative = stage.SECANT if secants else stage.LEFT_OUT
+            derivative = stage.SECANT if secants and not self.forces else stage.LEFT_OUT
         self.tree = tree_of(robot)
         self.record = stage.System(
             tree=self.tree,
             dynamics=self.pinocchio.arrays(register(self.pinocchio, self)),
             joints=self.joints,
             candidates=self.candidates,
+            forces=self.forces,
+            **_scales_of(robot),
             cone=cone,
             called=called,
             rows=rows,
             derivative=derivative,
+            saturating=saturating,
             recovery=recovery,
         )
         self.pinocchio.system = self.record
@@ -104,23 +145,29 @@ class CompiledSystem:
         return self.n_candidates + self.n_joints, self.m
 
     @property
+    def unknowns(self) -> int:
+        """Number of unknowns of a contact."""
+        return 3 if self.forces else self.system.law.n_vertices
+
+    @property
     def kind(self) -> int:
         """The form in first order."""
         return stage.POSITIONS if self.material else stage.NEWTON_EULER
 
     def no_forces(self) -> np.ndarray:
-        """Weights without forces: none of contacts, the middle of the intervals of joints."""
+        """Unknowns without forces: by weights joints are in the middle of their intervals."""
         w = np.zeros(self.shape)
-        w[self.n_candidates :, :1] = 0.5
+        w[self.n_candidates :, :1] = 0.0 if self.forces else 0.5
         return w
 
     def no_warm(self) -> WarmStart:
         """The warm start of a step before which nothing touched."""
         return WarmStart(
             np.zeros(0, dtype=np.int64),
-            np.zeros((0, self.system.law.n_vertices)),
-            np.full(self.n_joints, 0.5),
+            np.zeros((0, 0 if self.forces else self.unknowns)),
+            np.full(self.n_joints, 0.0 if self.forces else 0.5),
             np.zeros(self.model.nv),
+            forces=np.zeros((0, 3)) if self.forces else None,
         )
 
     def start(
@@ -150,11 +197,13 @@ class CompiledSystem:
         """Write a start; the arguments are those of `start`, and that of the record."""
         warm = self._no_warm if warm is None else warm
         of_commands = values_of(commands, state.q, self._nothing)
-        np.concatenate((state.q, state.v, warm.a, warm.joints, *of_commands), out=start.values)
-        k = len(warm.contacts)
+        known = warm if self.forces == (warm.forces is not None) else self._no_warm
+        np.concatenate((state.q, state.v, warm.a, known.joints, *of_commands), out=start.values)
+        k = len(known.contacts)
         start.h, start.touching, start.rolling = h, k, rolling
         if k:
-            start.contacts[:k], start.w[:k] = warm.contacts, warm.w
+            unknowns = known.w if known.forces is None else known.forces
+            start.contacts[:k], start.w[:k] = known.contacts, unknowns
 
     def new_start(self, stages: int) -> Start:
         """Memory for the start of a step with some number of stages."""
@@ -171,7 +220,7 @@ class CompiledSystem:
             commands=new_commands(commands, stages, nv),
             touching=0,
             contacts=np.zeros(self.n_candidates, dtype=np.int64),
-            w=np.zeros((self.n_candidates, self.system.law.n_vertices)),
+            w=np.zeros((self.n_candidates, self.unknowns)),
             h=1.0,
             rolling=True,
         )
@@ -190,7 +239,8 @@ class CompiledSystem:
             contacts=np.zeros(k, dtype=np.int64),
             w=np.zeros((k, self.m)),
             joints=np.zeros(self.n_joints),
-            counts=np.zeros(7, dtype=np.int64),
+            repeated=np.zeros(nv, dtype=bool),
+            counts=np.zeros(STEP_COUNTERS, dtype=np.int64),
             numbers=np.zeros(4),
         )
 
@@ -256,7 +306,11 @@ class CompiledSystem:
         nv, rows, total = self.model.nv, self.record.rows, self.shape[0]
         jacobians = (total, rows, nv)
         return StageJacobians(
-            np.zeros((nv, nv)), np.zeros(jacobians), np.zeros(jacobians), np.zeros((total, rows))
+            np.zeros((nv, nv)),
+            np.zeros(jacobians),
+            np.zeros(jacobians),
+            np.zeros((total, rows)),
+            np.zeros(total),
         )
 
     def new_memory(self) -> Memory:
@@ -272,7 +326,9 @@ class CompiledSystem:
             predicted_acceleration=np.zeros(self.model.nv),
             rates=np.zeros((n, 4, 3)),
             slopes=np.zeros((n, 4, 3)),
-            velocities=np.zeros((total + 1, 3)),
-            energies=np.zeros(5),
+            velocities=np.zeros((total, 3)),
+            acceleration=np.zeros(self.model.nv),
+            islands=new_islands(n, self.model.nv),
             suspects=np.zeros(total, dtype=bool),
+            touched=np.zeros(total, dtype=bool),
         )

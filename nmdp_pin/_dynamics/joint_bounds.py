@@ -1,32 +1,25 @@
-"""Stops, dry friction, motors and mimic joints of a robot as arrays for the kernels."""
+"""Stops, dry friction and motors of a robot's joints as arrays for the kernels."""
 
 import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin._dynamics.springs import springs_of
 from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.joint_limits import simple_joints
 
 _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a joint into its stop
-_STATIC_ERROR = 1e-6  # [rad or m] by which the largest static load moves a joint off its primary
 
 
 def joints_of(robot: Robot) -> Joints:
-    """The bounds of a robot's joints.
+    """The bounds and springs of a robot's joints.
 
-    At a penetration of 0.1 mrad or 0.1 mm a stop carries the largest static load. Stiff springs
-    hold mimic joints: an implicit step is stable at any stiffness, and damps their oscillations.
+    At a penetration of 0.1 mrad or 0.1 mm a stop carries the largest static load.
     """
     model, limits, loads = robot.model, robot.limits, largest_loads(robot)
-    dofs, mimics = limits.bounded, limits.mimics
+    dofs = limits.bounded
     coordinates = {joint.idx_v: joint.idx_q for joint in simple_joints(model).values()}
-    pairs = [
-        [model.joints[model.getJointId(name)] for name in (m.joint, m.primary)] for m in mimics
-    ]
-    mimic_dofs = np.array([[joint.idx_v for joint in pair] for pair in pairs], dtype=np.int64)
-    places = np.array([[joint.idx_q for joint in pair] for pair in pairs], dtype=np.int64)
-    mimic_dofs = mimic_dofs.reshape(-1, 2)
     return Joints(
         coordinates=np.array([coordinates.get(dof, -1) for dof in dofs.tolist()], dtype=np.int64),
         dofs=np.array(dofs, dtype=np.int64),
@@ -36,18 +29,15 @@ def joints_of(robot: Robot) -> Joints:
         friction=limits.friction[dofs],
         effort=np.array(limits.effort, dtype=float),
         damping=np.array(model.damping, dtype=float),
-        mimic_coordinates=places.reshape(-1, 2),
-        mimic_dofs=mimic_dofs,
-        multiplier=np.array([m.multiplier for m in mimics], dtype=float),
-        offset=np.array([m.offset for m in mimics], dtype=float),
-        mimic_stiffness=loads[mimic_dofs].max(axis=1, initial=0.0) / _STATIC_ERROR,
+        springs=springs_of(robot, loads),
     )
 
 
 def largest_loads(robot: Robot) -> np.ndarray:
     """Larger one of the motor's effort and the weight that each dof moves [N m or N], (nv,).
 
-    The moment of a weight m g with inertia M about the axis is at most g sqrt(m M).
+    The moment of a weight m g with inertia M about the axis is at most g sqrt(m M). Where a spring
+    presses the joint into a stop, its force there counts as well.
     """
     model, effort = robot.model, robot.limits.effort
     data = model.createData()
@@ -57,4 +47,11 @@ def largest_loads(robot: Robot) -> np.ndarray:
     mass = np.concatenate([np.full(joint.nv, data.mass[index]) for index, joint in joints])
     weight = STANDARD_GRAVITY * np.sqrt(mass * inertia)
     result: np.ndarray = np.maximum(weight, np.where(np.isfinite(effort), effort, 0.0))
+    simple = simple_joints(model)
+    for spring in robot.springs:
+        if spring.joint in simple:
+            dof = simple[spring.joint].idx_v
+            stops = np.array([robot.limits.lower[dof], robot.limits.upper[dof]])
+            ways = np.abs(stops[np.isfinite(stops)] - spring.rest)
+            result[dof] = max(result[dof], spring.stiffness * ways.max(initial=0.0))
     return result

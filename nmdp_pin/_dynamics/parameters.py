@@ -22,7 +22,7 @@ MODEL = ("friction", "stiffness", "mass")
 
 PARAMETERS = (*COMMAND, *MODEL)
 
-_RELATIVE = 1e-2  # of the parameters of models, which enter linearly: any step is exact
+RELATIVE = 1e-2  # of the parameters of models, where they enter linearly: any step is exact
 _POINT = 1e-2  # [kg] given to joints that carry nothing
 
 
@@ -76,29 +76,43 @@ def residual_by_command(
 
 
 def other_systems(
-    system: System[Law], name: str
+    system: System[Law], name: str, relative: float = RELATIVE
 ) -> Iterator[tuple[System[Law], System[Law], float]]:
-    """Two systems around the given one for each entry of a parameter, and their distance."""
+    """Two systems around the given one for each entry of a parameter, and their distance.
+
+    Args:
+        system: the system.
+        name: name of the parameter, of `MODEL`.
+        relative: half the distance for contact laws, as a share of the parameter.
+    """
     if name == "stiffness":
         law = system.law
         field = "stiffness" if hasattr(law, "stiffness") else "normal_stiffness"
         value = getattr(law, field, None)
         if not isinstance(value, float | int):
             raise DerivativeError(f"the contact law {type(law).__name__} has no single stiffness")
-        step = _RELATIVE * value
+        step = relative * value
         ahead, behind = (
             replace(system, law=replace(law, **{field: value + s}))  # type: ignore[type-var]
             for s in (step, -step)
         )
         yield ahead, behind, 2.0 * step
     elif name == "friction":
+        if all(shape.friction is None for shape in _shapes(system)):
+            raise DerivativeError(
+                "no shape has a friction coefficient of its own, with respect to which there would "
+                "be a derivative; give `friction` to the terrain or a body"
+            )
         for i, shape in enumerate(_shapes(system)):
+            if shape.friction is None:
+                yield system, system, 1.0  # it has no part in the coefficient of any contact
+                continue
             if shape.friction == 0.0 and isinstance(system.law, WrenchSpace):
                 raise DerivativeError(
                     "where friction is 0 the vertices of a contact are one, and it has no "
                     "derivative; use a small friction coefficient, such as 1e-6"
                 )
-            step = _RELATIVE * max(shape.friction, 1.0)
+            step = relative * max(shape.friction, 1.0)
             frictions = shape.friction + step, max(shape.friction - step, 0.0)
             ahead, behind = (_with_friction(system, i, friction) for friction in frictions)
             yield ahead, behind, frictions[0] - frictions[1]
@@ -107,7 +121,7 @@ def other_systems(
             mass = system.robot.model.inertias[joint].mass
             masses = (_POINT, 0.0)
             if mass > 0.0:
-                masses = (1.0 + _RELATIVE) * mass, (1.0 - _RELATIVE) * mass
+                masses = (1.0 + RELATIVE) * mass, (1.0 - RELATIVE) * mass
             robots = [_with_mass(system.robot, joint, m) for m in masses]
             ahead, behind = (replace(system, robot=robot) for robot in robots)
             yield ahead, behind, masses[0] - masses[1]

@@ -116,7 +116,7 @@ def _of_parameter(name: str, step: PositionStep, command: Any, n_shapes: int) ->
         return -_generalised(step, unit - none)[:, None]
     result = np.zeros((nv, n_shapes))
     n, places = step.ref.contacts.n[0], trial.places
-    friction, shape = places.friction.copy(), places.surface[:n]
+    friction, shape = places.friction.copy(), scene.candidates.rubbing[step.ref.contacts.index[:n]]
     try:
         parts = []
         for value in (1.0, 0.0):

@@ -9,7 +9,7 @@ import numpy as np
 
 from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.wrench_space import WrenchSpace
-from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._control.controller import CommandSource, ExternalWrench
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.step_response import StepResponse
 from nmdp_pin._kernels.geometry.contacts import ContactPairs
@@ -37,11 +37,12 @@ class StepResult:
         work: evaluations, and iterations that cost more than these, in evaluations, likewise.
         step_sizes: lengths of the (sub-)steps made [s]; more than one when the step was halved.
         residual: norm of the dynamics residual G at the end, or where it failed; infinite where it
-            has no value [N, N m].
+            has no value [N, N m]. Of `dissipation` the estimate of what the last iteration left,
+            where that was accepted without another evaluation.
         objective: value of the objective at the end (K of the method); of `dissipation` the gap,
             the work that other forces could still save [J].
         kinetic_energy: kinetic energy [J].
-        potential_energy: potential energy of gravity [J].
+        potential_energy: potential energy of gravity and of the springs of joints [J].
         rejected: outer iterations whose step the solver did not take, counted as `iterations`.
         condition: estimated condition number of the last matrix that was factorised (1-norm); NaN
             where it was not computed.
@@ -52,11 +53,16 @@ class StepResult:
         local_error: estimated error of the configuration at the end [rad, m], shape (nv,); None
             where the method has none.
         order: order of the scheme that made the (last sub-)step; steps of second order are
-            repeated in first order where they are not accepted.
+            repeated in first order where they are not accepted. Where that is so of some islands
+            alone, the trees of joints that contacts connect, it is 1.
+        repeated: dofs whose step was repeated, shape (nv,); None where all or none were.
         primal: primal residual of methods that solve a complementarity problem, the distance of
             the impulses from the friction cones [N s]; NaN for the others.
         dual: likewise, distance of the contacts' velocities from the dual cones [m/s].
         complementarity: likewise, work of the impulses on those velocities [J].
+        start: state at the start of the step; None where it is not known.
+        parts: results of the (sub-)steps made, where there are several.
+        external: wrenches from outside of the command at the end of the step.
     """
 
     state: State
@@ -79,9 +85,13 @@ class StepResult:
     error: float = math.nan
     local_error: np.ndarray | None = None
     order: int = 1
+    repeated: np.ndarray | None = None
     primal: float = math.nan
     dual: float = math.nan
     complementarity: float = math.nan
+    start: State | None = None
+    parts: tuple["StepResult", ...] = ()
+    external: tuple[ExternalWrench, ...] = ()
 
     @property
     def max_penetration(self) -> float:

@@ -14,13 +14,13 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.outcome import failed_step
-from nmdp_pin._integrators.scheme import BACKWARD_EULER, SCHEMES
+from nmdp_pin._integrators.scheme import BACKWARD_EULER, SCHEMES, Scheme
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
-from nmdp_pin._integrators.step_response import StepResponse
+from nmdp_pin._integrators.step_response import StepResponse, merged_response
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.geometry.contacts import REACH
 from nmdp_pin._kernels.step import step as kernel
-from nmdp_pin._kernels.step.step import Memory
+from nmdp_pin._kernels.step.step_records import Memory, Options, Step
 from nmdp_pin._options import Count, checked
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State, WarmStart
@@ -121,6 +121,8 @@ class Nmdp(Integrator):
             material=self.material,
             zeroth_order=self.zeroth_order,
             secants=secants,
+            weights=of_objective is not None,
+            saturating=of_objective is None,
             reach=math.inf if of_objective else REACH,
         )
         if of_objective is not None and self.form.record.recovery > 0.0:
@@ -137,9 +139,9 @@ class Nmdp(Integrator):
         # One entry for each accuracy, as long as the method lives.
         self._step = functools.cache(self._new_step)
 
-    def _new_step(self, accuracy: float) -> kernel.Step:
+    def _new_step(self, accuracy: float) -> Step:
         """The memory of a step, solved for an error of the configuration per second."""
-        return kernel.Step(
+        return Step(
             system=self.form.record,
             options=self._options(accuracy),
             scheme=self.scheme.record,
@@ -149,16 +151,14 @@ class Nmdp(Integrator):
             end=self._end,
         )
 
-    def _options(self, accuracy: float) -> kernel.Options:
+    def _options(self, accuracy: float) -> Options:
         """Options of the kernel for an error of the configuration per second."""
         method = self.method
         of_weight, of_slip = _OF_ACCURACY
-        return kernel.Options(
+        return Options(
             tolerance=min(method.tolerance, of_weight * accuracy),
             slip=0.0 if self._handle else min(method.slip, of_slip * accuracy),
             long=_LONG if accuracy == math.inf else 0.0,
-            loose=method.loose,
-            proximal=method.proximal,
             max_iterations=method.max_iterations,
             warm_start=self._warm_start,
             restarts=self._restarts,
@@ -217,12 +217,14 @@ class Nmdp(Integrator):
         if self._minimiser is not None:
             gamma, gap = self._minimiser.gamma, self._minimiser.value
         wrenches = end.wrenches.copy()
+        unknowns = end.w[:touching].copy()
         warm = WarmStart(
             end.contacts[:touching].copy(),
-            end.w[:touching].copy(),
+            unknowns[:, :0] if self.form.forces else unknowns,
             end.joints.copy(),
             end.a.copy(),
             gamma,
+            unknowns if self.form.forces else None,
         )
         return StepResult(
             state=State(state.t + h, end.q.copy(), end.v.copy(), warm),
@@ -239,6 +241,8 @@ class Nmdp(Integrator):
             **counts,
             local_error=end.error.copy(),
             order=order,
+            repeated=end.repeated.copy() if order == 1 and not end.repeated.all() else None,
+            start=state,
         )
 
     @functools.cached_property
@@ -258,8 +262,29 @@ class Nmdp(Integrator):
         smoothing: float = 0.0,
     ) -> StepResponse:
         """See `Integrator.response`."""
-        end, repeated = result.state, result.order < self.scheme.order
-        scheme = BACKWARD_EULER if repeated else self.scheme
+        repeated = np.full(len(state.v), result.order < self.scheme.order)
+        if result.repeated is not None:
+            repeated = result.repeated
+        parts = []
+        for scheme, made in ((self.scheme, ~repeated), (BACKWARD_EULER, repeated)):
+            if made.any():
+                part = self._response_of(scheme, made, state, command, h, result, names, smoothing)
+                parts.append((part, made))
+        return merged_response(parts)
+
+    def _response_of(
+        self,
+        scheme: Scheme,
+        made: np.ndarray,
+        state: State,
+        command: CommandSource,
+        h: float,
+        result: StepResult,
+        names: tuple[str, ...],
+        smoothing: float,
+    ) -> StepResponse:
+        """Derivatives of the dofs whose step a scheme has made, (nv,)."""
+        end = result.state
         commands = [command.at(state.t + c * h) for c in scheme.c]
         rows = commands * (len(self.scheme.c) // len(commands))  # one command is that of all
         self.form.write_start(self._start, state, rows, h, end.warm)
@@ -268,11 +293,12 @@ class Nmdp(Integrator):
             scheme.record,
             self._start,
             np.concatenate([end.q, end.v]),
+            made,
             commands,
             names,
             smoothing,
             self.scheme.order > 1,
-            repeated,
+            scheme.order < self.scheme.order,
         )
 
 

@@ -9,18 +9,20 @@ import numpy as np
 from nmdp_pin._contact import FiniteDifferences
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
-from nmdp_pin._dynamics.parameters import COMMAND, other_systems, residual_by_command
+from nmdp_pin._dynamics.parameters import COMMAND, RELATIVE, other_systems, residual_by_command
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.derivative.map_rates import map_rates
 from nmdp_pin._kernels.derivative.step_derivatives import KNOWN, NEAR
 from nmdp_pin._kernels.derivative.step_response import respond_to_start
 from nmdp_pin._kernels.derivative.switches import KINDS
-from nmdp_pin._kernels.step import step as kernel
+from nmdp_pin._kernels.step.islands import island_of_row
 from nmdp_pin._kernels.step.stage import StageIterate, evaluate
-from nmdp_pin._kernels.step.step import Memory
+from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 
+_ON_PIECE = 1e-9  # relative change of a contact law with which a natural map stays on its piece
 MinimiserOf = Callable[[CompiledSystem, Memory], StageMinimiser]
 Perturbed = tuple[
     CompiledSystem, CompiledSystem, float
@@ -41,7 +43,13 @@ class DifferentiableForm:
         if form.zeroth_order:
             if not system.law.differentiable:
                 system = replace(system, law=FiniteDifferences(model=system.law))
-            self.form = CompiledSystem(system, material=form.material, reach=form.candidates.reach)
+            self.form = CompiledSystem(
+                system,
+                material=form.material,
+                weights=not form.forces,
+                saturating=form.record.saturating,
+                reach=form.candidates.reach,
+            )
         self.memory = self.form.new_memory()
         self._linear = self.form.new_linear()
         self.minimiser = None if minimiser is None else minimiser(self.form, self.memory)
@@ -53,10 +61,11 @@ class DifferentiableForm:
 
     def response(
         self,
-        options: kernel.Options,
-        scheme: kernel.Scheme,
-        start: kernel.Start,
+        options: Options,
+        scheme: Scheme,
+        start: Start,
         end: np.ndarray,
+        made: np.ndarray,
         commands: Sequence[Command],
         names: tuple[str, ...],
         smoothing: float,
@@ -70,6 +79,7 @@ class DifferentiableForm:
             scheme: time scheme that made the step.
             start: start of the step, with the weights of its end.
             end: [q; v] at its end, shape (nq + nv,).
+            made: dofs whose step it is; derivatives of the others are none, shape (nv,).
             commands: commands of the stages.
             names: names of parameters, of `parameters.PARAMETERS`.
             smoothing: as in `kernels.implicit_function.respond`.
@@ -82,12 +92,13 @@ class DifferentiableForm:
         if self._handle:
             options = replace(options, minimiser=self._handle)
         own = _Completion(self, scheme, start, commands, names)
-        made, settled, found = respond_to_start(
+        regular, settled, found = respond_to_start(
             self.form.record,
             options,
             scheme,
             start,
             end,
+            made,
             smoothing,
             judged,
             repeated,
@@ -97,9 +108,9 @@ class DifferentiableForm:
             whole,
             self._switches,
         )
-        if not made:
+        if not regular:
             raise np.linalg.LinAlgError("dG/dq is singular")
-        return split_response(whole, sizes, self._named(found), settled=settled)
+        return split_response(whole, sizes, self._named(found, made), settled=settled)
 
     def _columns(self, name: str) -> int:
         """Number of entries of a parameter."""
@@ -108,14 +119,15 @@ class DifferentiableForm:
     def _forms(self, name: str) -> list[Perturbed]:
         """Forms around this one for each entry of a parameter of the system."""
         if name not in self._perturbed:
-            material = self.form.material
+            material, weights = self.form.material, not self.form.forces
+            relative = _ON_PIECE if self.form.forces else RELATIVE
             self._perturbed[name] = [
                 (
-                    CompiledSystem(ahead, material=material),
-                    CompiledSystem(behind, material=material),
+                    CompiledSystem(ahead, material=material, weights=weights),
+                    CompiledSystem(behind, material=material, weights=weights),
                     apart,
                 )
-                for ahead, behind, apart in other_systems(self.form.system, name)
+                for ahead, behind, apart in other_systems(self.form.system, name, relative)
             ]
         return self._perturbed[name]
 
@@ -124,6 +136,7 @@ class DifferentiableForm:
         name: str,
         at: StageIterate,
         rates: StageRates,
+        smoothing: float,
         command: Command,
         conditions: Stationarity | None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -137,19 +150,32 @@ class DifferentiableForm:
             return following * by_command, works
         of_G, of_r = [], []
         for *pair, apart in self._forms(name):
-            (G1, r1), (G0, r0) = (self._evaluated(other, at, conditions) for other in pair)
+            (G1, r1), (G0, r0) = (
+                self._evaluated(other, at, rates, smoothing, conditions) for other in pair
+            )
             of_G.append((G1 - G0) / apart)
             of_r.append((r1 - r0) / apart)
         shape = len(of_G), -1
         return np.reshape(of_G, shape).T, np.reshape(of_r, shape).T
 
     def _evaluated(
-        self, form: CompiledSystem, at: StageIterate, conditions: Stationarity | None
+        self,
+        form: CompiledSystem,
+        at: StageIterate,
+        rates: StageRates,
+        smoothing: float,
+        conditions: Stationarity | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """G and r of the rows that act at a point, of the stage of another form."""
-        other = form.new_point()
+        other, stage = form.new_point(), self.memory.stage
         other.q[:], other.w[:] = at.q, at.w
-        evaluate(form.record, self.memory.stage, other, False)
+        evaluate(form.record, stage, other, False)
+        if form.forces:
+            scales = self.form.record.scales  # units that no parameter changes
+            linear, record = self._linear, form.record
+            of_map = map_rates(record, stage, other, linear, rates, scales, 0.0, smoothing)
+            touching = at.n_active[1]
+            return other.G, np.append(of_map.Phi[:touching].ravel(), of_map.Phi[touching:, 0])
         if conditions is not None:
             return other.G, conditions.of_form(form)
         k, touching = at.n_active
@@ -157,15 +183,17 @@ class DifferentiableForm:
         r = [other.work[rows[:touching]].ravel(), other.work[rows[touching:], 0]]
         return other.G, np.concatenate(r)
 
-    def _named(self, found: int) -> tuple[Switch, ...]:
-        """The first switches of the memory, each once.
+    def _named(self, found: int, made: np.ndarray) -> tuple[Switch, ...]:
+        """The first switches of the memory, of the islands of some dofs, each once.
 
         A row is numbered by its contact point, or behind those of its joint.
         """
         named: dict[Switch, None] = {}
-        contacts = self.memory.stage.contacts
-        n = int(contacts.n[0])
+        contacts, islands = self.memory.stage.contacts, self.memory.islands
+        n, own = int(contacts.n[0]), set(islands.of_dofs[made].tolist())
         for row, kind, vertex in self._switches[:found].tolist():
+            if island_of_row(self.form.record, contacts, islands, row) not in own:
+                continue
             number = self.form.n_points + row - n
             if row < n:
                 number = int(self.form.candidates.points[contacts.index[row]])
@@ -187,8 +215,8 @@ class _Completion:
     def __init__(
         self,
         form: DifferentiableForm,
-        scheme: kernel.Scheme,
-        start: kernel.Start,
+        scheme: Scheme,
+        start: Start,
         commands: Sequence[Command],
         names: tuple[str, ...],
     ) -> None:
@@ -202,6 +230,7 @@ class _Completion:
         index: int,
         settled: bool,
         known: float,
+        smoothing: float,
         rates: StageRates,
         G_p: np.ndarray,
         r_p: np.ndarray,
@@ -213,6 +242,7 @@ class _Completion:
             index: index of the point where it ends.
             settled: whether it is known to its last digits.
             known: smallest motion that it resolves [m, rad].
+            smoothing: as in `kernels.implicit_function.respond`.
             rates: derivatives of the stage's equations; with a minimiser, r and its are written.
             G_p: derivatives of G by the torque and the parameters; those by the latter are written.
             r_p: derivatives of r by the parameters, written.
@@ -233,7 +263,9 @@ class _Completion:
                 conditions.write_rates()
         columns_G, columns_r = G_p[:, len(G_p) :], r_p
         for name in self._names:
-            of_G, of_r = form.by_parameter(name, at, rates, self._commands[i], conditions)
+            of_G, of_r = form.by_parameter(
+                name, at, rates, smoothing, self._commands[i], conditions
+            )
             width = of_G.shape[1]
             columns_G[:, :width], columns_r[:, :width] = of_G, of_r
             columns_G, columns_r = columns_G[:, width:], columns_r[:, width:]

@@ -32,6 +32,7 @@ def finished_step(start: State, state: State, *, wrenches: np.ndarray, **fields:
         status=Status.CONVERGED,
         contact_forces=wrenches[:, :3],
         wrenches=wrenches,
+        start=start,
         **fields,
     )
 
@@ -61,5 +62,6 @@ def failed_step(
         objective=0.0,
         kinetic_energy=0.0,
         potential_energy=0.0,
+        start=state,
         **counts,
     )

@@ -25,14 +25,11 @@ from nmdp_pin._integrators.step_response import StepResponse, Switch, split_resp
 from nmdp_pin._kernels.algebra.linear import solve_in_place
 from nmdp_pin._kernels.contact.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin._kernels.geometry.planes import report_depths, report_wrenches
-from nmdp_pin._kernels.step.levenberg_marquardt import (
-    ERROR,
+from nmdp_pin._kernels.step.levenberg_marquardt import ERROR, VALUE, evaluate_end, roll
+from nmdp_pin._kernels.step.outcomes import (
     EVALUATIONS,
     ITERATIONS,
     REJECTED,
-    VALUE,
-    evaluate_end,
-    roll,
 )
 from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._state.state import State
@@ -122,7 +119,7 @@ class PositionBasedStep(Integrator):
             )
         wrenches, depths = np.zeros((self._n_points, 6)), np.zeros(self._n_points)
         where = memory.scene.candidates, memory.ref.contacts, trial.places
-        report_depths(*where, depths)
+        report_depths(*where, np.ones(memory.ref.contacts.n[0], np.bool_), depths)
         report_wrenches(*where, trial.forces.wrenches, wrenches)
         kinetic, potential, _, condition = memory.energies.tolist()
         factorised = counts["iterations"] > 0 and self.optimiser != "lbfgs"
@@ -139,6 +136,7 @@ class PositionBasedStep(Integrator):
             kinetic_energy=kinetic,
             potential_energy=potential,
             condition=condition if factorised else math.nan,
+            start=state,
             **counts,
         )
 

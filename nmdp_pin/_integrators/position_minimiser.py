@@ -6,16 +6,18 @@ import scipy  # whose parts are imported when they are used
 
 from nmdp_pin._kernels.contact.penalty import FRICTIONAL
 from nmdp_pin._kernels.step.levenberg_marquardt import (
-    CONVERGED,
     ERROR,
+    VALUE,
+    close_step,
+    minimise_step,
+    open_minimisation,
+)
+from nmdp_pin._kernels.step.outcomes import (
+    CONVERGED,
     EVALUATIONS,
     ITERATIONS,
     OUTCOME,
     RUNNING,
-    VALUE,
-    close_step,
-    minimise_step,
-    open_step,
 )
 from nmdp_pin._kernels.step.position_step import PositionStep, evaluate_step, linearise_step
 from nmdp_pin._solvers.lbfgs import lbfgs
@@ -84,7 +86,7 @@ def minimise(step: PositionStep) -> Status:
 def minimise_by_gradients(model: pin.Model, step: PositionStep) -> Status:
     """The same by L-BFGS."""
     account, problem = step.account, PositionMinimisation(model, step)
-    if not open_step(step):
+    if not open_minimisation(step):
         return Status.SINGULAR
     found = lbfgs(
         problem,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin._kernels.step import step as kernel
+from nmdp_pin._kernels.step import step_records as kernel
 
 
 @dataclass(frozen=True)

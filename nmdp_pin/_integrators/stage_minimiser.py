@@ -8,7 +8,7 @@ import numpy as np
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
 from nmdp_pin._kernels.step.stage import StageIterate
-from nmdp_pin._kernels.step.step import Scheme, Start
+from nmdp_pin._kernels.step.step_records import Scheme, Start
 
 
 class StageMinimiser(abc.ABC):

@@ -1,6 +1,6 @@
 """Derivatives of one step by its start, the torque and parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,27 @@ class StepResponse(NamedTuple):
     of_parameters: Mapping[str, np.ndarray]
     switches: tuple[Switch, ...]
     settled: bool
+
+
+def merged_response(parts: Sequence[tuple[StepResponse, np.ndarray]]) -> StepResponse:
+    """The response of a step whose dofs were made by several schemes, which do not interact.
+
+    Args:
+        parts: responses by one scheme, and the dofs that it made, shape (nv,).
+    """
+    first, _ = parts[0]
+    if len(parts) == 1:
+        return first
+    of_state, of_torque = first.of_state.copy(), first.of_torque.copy()
+    parameters = {name: values.copy() for name, values in first.of_parameters.items()}
+    for part, made in parts[1:]:
+        rows = np.tile(made, 2)
+        of_state[rows], of_torque[rows] = part.of_state[rows], part.of_torque[rows]
+        for name, values in parameters.items():
+            values[rows] = part.of_parameters[name][rows]
+    switches = tuple(dict.fromkeys(x for part, _ in parts for x in part.switches))
+    settled = all(part.settled for part, _ in parts)
+    return StepResponse(of_state, of_torque, parameters, switches, settled)
 
 
 def split_response(

@@ -10,6 +10,7 @@ from nmdp_pin._kernels.algebra.manifold import Manifold
 from nmdp_pin._kernels.geometry.contacts import SPHERE_PLANE, SPHERE_SOLID, ContactPairs
 from nmdp_pin._kernels.step.position_step import Scene
 from nmdp_pin._kernels.tree.joints import Joints
+from nmdp_pin._kernels.tree.springs import Springs
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import IntegratorError
 
@@ -42,6 +43,8 @@ def _arrays(scene: Scene, standing: np.ndarray, method: Pbfd) -> DeviceScene:
     _check(pairs)
     table = np.concatenate([pairs.kinds[:, :1], pairs.shapes[:, :16]], axis=1)
     rows = table[pairs.rows]
+    rows[:, 16] = pairs.friction
+    springs = joints.springs
     structure = Structure(
         factors=_factors(tree.space),
         joints=tuple(order.tolist()),
@@ -50,7 +53,6 @@ def _arrays(scene: Scene, standing: np.ndarray, method: Pbfd) -> DeviceScene:
         dof_bodies=tuple(np.repeat(place_of, np.diff(tree.first_dofs)).tolist()),
         dofs=tuple(joints.dofs.tolist()),
         stops=tuple(np.maximum(joints.coordinates, 0).tolist()),
-        mimics=_mimics(joints),
         carriers=tuple(place_of[pairs.bodies[:, 0] - 1].tolist()),
         kinds=tuple(sorted({int(kind) for kind in rows[:, 0]})),
         exponents=(law.alpha, law.beta, law.gamma),
@@ -68,7 +70,9 @@ def _arrays(scene: Scene, standing: np.ndarray, method: Pbfd) -> DeviceScene:
         standing=standing,
         stops=_stops(joints),
         motors=np.stack([joints.effort, joints.damping]),
-        mimics=np.stack([joints.multiplier, joints.offset, joints.mimic_stiffness]),
+        factors=_factors_of(springs, len(tree.rotors)),
+        springs=np.stack([springs.rest, springs.stiffness]),
+        **_ball_springs(springs, standing, len(tree.rotors)),
         points=pairs.local.T,
         radii=pairs.radii,
         shapes=rows.T.copy(),
@@ -100,10 +104,22 @@ def _stops(joints: Joints) -> np.ndarray:
     return np.stack([lower, upper, joints.stiffness, joints.friction])
 
 
-def _mimics(joints: Joints) -> tuple[tuple[int, int, int, int], ...]:
-    """Coordinates and dofs of mimic joints."""
-    rows = np.concatenate([joints.mimic_coordinates, joints.mimic_dofs], axis=1).tolist()
-    return tuple((a, b, c, d) for a, b, c, d in rows)
+def _factors_of(springs: Springs, nv: int) -> np.ndarray:
+    """Factors of the springs by dofs."""
+    factors = np.zeros((len(springs.stiffness), nv))
+    of_rows = np.repeat(np.arange(len(factors)), np.diff(springs.first))
+    np.add.at(factors, (of_rows, springs.dofs), springs.factors)
+    return factors
+
+
+def _ball_springs(springs: Springs, standing: np.ndarray, nv: int) -> dict[str, np.ndarray]:
+    """Rest and stiffness of the springs of ball joints."""
+    if not len(springs.ball_stiffness):
+        return {"ball_rest": standing, "ball_stiffness": np.zeros(0)}
+    rest, stiffness = standing.copy(), np.zeros(nv)
+    rest[springs.ball_coordinates[:, None] + np.arange(4)] = springs.ball_rest
+    stiffness[springs.ball_dofs[:, None] + np.arange(3)] = springs.ball_stiffness[:, None]
+    return {"ball_rest": rest, "ball_stiffness": stiffness}
 
 
 def _check(pairs: ContactPairs) -> None:

@@ -1,4 +1,4 @@
-"""Forces of joints: motors, stops, dry friction and the springs of mimic joints, as in pbfd."""
+"""Forces of joints: motors, stops, dry friction and springs, as in pbfd."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from nmdp_pin._jax.manifold import add_rows, difference
 from nmdp_pin._jax.scene import DeviceScene
 
 CREEP = 1e-3  # [rad/s or m/s] up to which dry friction of a joint is viscous
@@ -43,32 +44,46 @@ def motor_stiffness(scene: DeviceScene, torque: Torque, h: Array) -> Array:
     return torque.kp + (torque.kd - scene.motors[1, :, None]) / h
 
 
-def joint_forces(scene: DeviceScene, q: Array, y: Array, h: Array) -> tuple[Array, Array]:
-    """Forces of stops, friction and springs in the residual, (nv, K), and stored energy [J], (K,).
+def joint_forces(scene: DeviceScene, q: Array, y: Array, h: Array) -> tuple[Array, Array, Array]:
+    """Forces of joints in the residual, (nv, K), and energies of stops and springs [J], (K,).
 
     Args:
-        scene: bounds of the joints.
+        scene: bounds and springs of the joints.
         q: configuration, shape (nq, K).
         y: motion over the step, shape (nv, K).
         h: length of the step [s].
     """
-    structure, force = scene.structure, jnp.zeros_like(y)
-    energy = jnp.zeros_like(y[0]) if len(y) else jnp.zeros(q.shape[-1], q.dtype)
-    dofs = np.array(structure.dofs, int)
+    force, energy = add_springs(scene, q, jnp.zeros_like(y))
+    stored, dofs = jnp.zeros_like(energy), np.array(scene.structure.dofs, int)
     if len(dofs):
         lower, upper, stiffness, friction = scene.stops[..., None]
-        x, moved, stick = q[np.array(structure.stops)], y[dofs], h * CREEP
+        x, moved, stick = q[np.array(scene.structure.stops)], y[dofs], h * CREEP
         depth = jnp.minimum(x - lower, 0.0) + jnp.maximum(x - upper, 0.0)
         slides = jnp.abs(moved) > stick
         dry = friction * jnp.where(slides, jnp.sign(moved), moved / stick)
         force = force.at[dofs].add(stiffness * depth + dry)
-        energy = energy + (0.5 * stiffness * depth * depth).sum(0)
-    for (a, b, copy, primary), spring in zip(structure.mimics, scene.mimics.T, strict=True):
-        multiplier, offset, k = spring
-        error = q[a] - offset - multiplier * q[b]
-        force = force.at[copy].add(k * error).at[primary].add(-multiplier * k * error)
-        energy = energy + 0.5 * k * error * error
+        stored = (0.5 * stiffness * depth * depth).sum(0)
+    return force, stored, energy
+
+
+def add_springs(scene: DeviceScene, q: Array, force: Array) -> tuple[Array, Array]:
+    """Forces and those of springs in the residual, shape (nv, K), and the springs' energy, (K,)."""
+    energy = jnp.zeros(q.shape[-1], q.dtype)
+    if len(scene.factors):
+        factors, (rest, stiffness) = scene.factors[..., None], scene.springs[..., None]
+        stretch = (factors * q[np.array(scene.structure.coordinates)]).sum(1) - rest
+        force = force + (factors * (stiffness * stretch)[:, None]).sum(0)
+        energy = energy + 0.5 * (stiffness * stretch * stretch).sum(0)
+    if len(scene.ball_stiffness):
+        turn, stiffness = _ball_turns(scene, q), scene.ball_stiffness[:, None]
+        force = force + stiffness * turn
+        energy = energy + 0.5 * (stiffness * turn * turn).sum(0)
     return force, energy
+
+
+def _ball_turns(scene: DeviceScene, q: Array) -> Array:
+    """Ways from the rest of the springs of ball joints, of all dofs, shape (nv, K)."""
+    return difference(scene.structure, scene.ball_rest[:, None], q)
 
 
 def add_joint_stiffness(scene: DeviceScene, q: Array, y: Array, h: Array, A: Array) -> Array:
@@ -81,10 +96,11 @@ def add_joint_stiffness(scene: DeviceScene, q: Array, y: Array, h: Array, A: Arr
         own = jnp.where(beyond, stiffness, 0.0)
         own = own + jnp.where(jnp.abs(moved) <= stick, friction / stick, 0.0)
         A = add_diagonal(A, jnp.zeros_like(y).at[dofs].add(own))
-    for (_, _, copy, primary), spring in zip(structure.mimics, scene.mimics.T, strict=True):
-        multiplier, _, k = spring
-        A = A.at[copy, copy].add(k).at[primary, primary].add(multiplier * multiplier * k)
-        A = A.at[copy, primary].add(-multiplier * k).at[primary, copy].add(-multiplier * k)
+    if len(scene.factors):
+        pull = scene.factors * scene.springs[1, :, None]
+        A = A + (pull[:, :, None] * scene.factors[:, None]).sum(0)[..., None]
+    if len(scene.ball_stiffness):
+        A = add_rows(structure, scene.ball_stiffness[:, None], _ball_turns(scene, q), A)
     return A
 
 

@@ -32,7 +32,7 @@ class DeviceRoller:
 
     Raises:
         IntegratorError: the simulator, the device or the type cannot be used.
-        ControlError: the command is a function.
+        ControlError: the command is a function, or has wrenches.
     """
 
     def __init__(self, simulator: Simulator, command: Any, device: Any, dtype: str) -> None:
@@ -47,6 +47,11 @@ class DeviceRoller:
             raise ControlError(
                 "backend 'jax' takes a Command that holds for all steps and torques u, no function "
                 "of the state; use the backend 'compiled'"
+            )
+        if command is not None and command.wrenches:
+            raise ControlError(
+                "backend 'jax' takes no wrenches on links, whose Jacobians change with each step; "
+                "use the backend 'compiled', or Command(force=...)"
             )
         self._device, self._dtype = device_named(device), dtype
         self._scene = scene_of(simulator)

@@ -32,7 +32,6 @@ class Structure:
         dof_bodies: body that each dof moves.
         dofs: dofs with a stop or dry friction.
         stops: their coordinates, those without a stop any.
-        mimics: coordinates, then dofs, of mimic and primary joints.
         carriers: body of each contact sphere.
         kinds: kinds of the shapes that they may touch.
         exponents: alpha, beta and gamma of the penalty law.
@@ -48,7 +47,6 @@ class Structure:
     dof_bodies: tuple[int, ...]
     dofs: tuple[int, ...]
     stops: tuple[int, ...]
-    mimics: tuple[tuple[int, int, int, int], ...]
     carriers: tuple[int, ...]
     kinds: tuple[int, ...]
     exponents: tuple[float, float, float]
@@ -66,6 +64,11 @@ class Structure:
     def nv(self) -> int:
         """Number of dofs."""
         return len(self.dof_bodies)
+
+    @property
+    def coordinates(self) -> tuple[int, ...]:
+        """Coordinate of each dof; of joints with more coordinates than dofs any."""
+        return tuple(i + x for _, i, k, end in self.factors for x in range(end - k))
 
     @property
     def flat_dofs(self) -> tuple[float, ...]:
@@ -103,7 +106,10 @@ class DeviceScene:
         stops: lower and upper stop [rad or m], their stiffness [N m/rad or N/m] and dry friction
             [N m or N] of the joints with bounds, shape (4, r).
         motors: limits of the motors [N m or N] and damping of the joints, shape (2, nv).
-        mimics: multiplier, offset [rad or m] and stiffness of mimic joints, shape (3, c).
+        factors: factors of the coordinates in the length of each spring, by dofs, shape (s, nv).
+        springs: rest [rad or m] and stiffness [N m/rad or N/m] of the springs, shape (2, s).
+        ball_rest: configuration in which springs of ball joints have no force, shape (nq,).
+        ball_stiffness: their stiffness by dofs [N m/rad], shape (nv,), or (0,): there are none.
         points: centres of the contact spheres in their bodies' frames [m], shape (3, m).
         radii: radii of the spheres [m], shape (m,).
         shapes: what each sphere may touch: kind, position (3), rotation by rows (9), sizes (3) and
@@ -122,7 +128,10 @@ class DeviceScene:
     standing: Any
     stops: Any
     motors: Any
-    mimics: Any
+    factors: Any
+    springs: Any
+    ball_rest: Any
+    ball_stiffness: Any
     points: Any
     radii: Any
     shapes: Any

@@ -20,6 +20,7 @@ from nmdp_pin._jax.joints import (
     Torque,
     add_diagonal,
     add_joint_stiffness,
+    add_springs,
     excess,
     joint_forces,
     motor_stiffness,
@@ -51,7 +52,7 @@ class StepStart(NamedTuple):
         target: placements that the bodies reach without forces, shape (4, 3, n, K).
         metric: M / h^2 + kd / h + kp, shape (nv, nv, K).
         scale: U'^-1 with U'U the metric, shape (nv, nv, K).
-        energies: kinetic and potential energy [J], shape (2, K).
+        energies: kinetic energy, potential energy of gravity and energy of springs [J], (3, K).
         bound: bound on |r| [N, N m], shape (K,).
         contacts: contacts of the step.
     """
@@ -81,7 +82,8 @@ class Trial(NamedTuple):
         excess: excess of the motors' efforts over their limits, shape (nv, K).
         r: residual [N, N m], shape (nv, K).
         tau: torque of the command and the damping, shape (nv, K).
-        stored: energy stored in contacts, stops and springs [J], shape (K,).
+        stored: energy stored in contacts and stops [J], shape (K,).
+        springs: energy of springs [J], shape (K,).
     """
 
     q: Array
@@ -96,6 +98,7 @@ class Trial(NamedTuple):
     r: Array
     tau: Array
     stored: Array
+    springs: Array
 
 
 def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> StepStart:
@@ -113,8 +116,10 @@ def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) ->
         return add_diagonal(M / (h * h), torque.kd / h + torque.kp)
 
     def energies_of(P0: Array, twists: Array, v0: Array) -> Array:
-        return jnp.stack([kinetic_energy(scene, P0, twists, v0), potential_energy(scene, P0)])
+        moves, falls = kinetic_energy(scene, P0, twists, v0), potential_energy(scene, P0)
+        return jnp.stack([moves, falls, springs])
 
+    _, springs = add_springs(scene, q0, jnp.zeros_like(v0))
     S0, twists = stage(structure, h, motions, P0, v0)
     metric = stage(structure, h, metric_of, P0, S0)
     energies = stage(structure, h, energies_of, P0, twists, v0)
@@ -162,10 +167,11 @@ def evaluate(scene: DeviceScene, start: StepStart, torque: Torque, q: Array, h: 
     v = y / h
     tau = torque.constant - torque.kd * v - torque.kp * e
     more = excess(scene, torque, e, v)
-    forces, energy = joint_forces(scene, q, y, h)
+    forces, stops, springs = joint_forces(scene, q, y, h)
     r = project_wrenches(structure, S, wrenches) - tau + more + forces
     r = r + scene.rotors[:, None] / h * (v - start.v0)
-    return Trial(q, v, y, e, P, S, wrenches, contacts, more, r, tau - more, stored + energy)
+    tau, stored = tau - more, stored + stops
+    return Trial(q, v, y, e, P, S, wrenches, contacts, more, r, tau, stored, springs)
 
 
 def linearise(scene: DeviceScene, start: StepStart, torque: Torque, at: Trial, h: Array) -> Array:
@@ -202,6 +208,7 @@ def gains_energy(scene: DeviceScene, start: StepStart, at: Trial, stored: Array,
     twists = body_twists(scene.structure, at.S, at.v)
     work = h * (at.tau * at.v).sum(0)
     end = kinetic_energy(scene, at.P, twists, at.v) + potential_energy(scene, at.P) + at.stored
-    gain = end - work - (start.energies[0] + start.energies[1] + stored)
+    gain = end + at.springs - work - (start.energies.sum(0) + stored)
     moving = start.energies[0] + jnp.maximum(work, 0.0) + stored
+    moving = moving + jnp.maximum(start.energies[2] - at.springs, 0.0)
     return ~(gain <= LARGEST_GAIN * moving + LEAST_GAIN * scene.sizes[0])

@@ -7,7 +7,7 @@ import numpy as np
 import scipy  # whose parts are imported when they are used
 from pydantic import Field
 
-from nmdp_pin._kernels.step.vi_newton import block_scales
+from nmdp_pin._kernels.derivative.implicit_function import block_scales
 from nmdp_pin._options import Count, Flag, Number, Positive, check_fields
 from nmdp_pin._papers.projection import Projection, project
 from nmdp_pin._papers.simplex_qp import QpSolver, SimplexQP

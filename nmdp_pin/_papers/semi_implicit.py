@@ -13,14 +13,11 @@ from nmdp_pin._integrators.scheme import BACKWARD_EULER
 from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import report_depths
 from nmdp_pin._kernels.step.stage import StageIterate, evaluate, kinematics, linearise
-from nmdp_pin._kernels.step.step import (
-    add_wrenches,
-    allowed_gain,
-    energies_of,
-    open_step,
-    state_stage,
-)
-from nmdp_pin._kernels.tree.joints import add_springs, saturate
+from nmdp_pin._kernels.step.step import allowed_gain, energies_of
+from nmdp_pin._kernels.step.step_end import add_wrenches
+from nmdp_pin._kernels.step.step_start import open_step, state_stage
+from nmdp_pin._kernels.tree.joints import saturate
+from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._state.state import State
 
@@ -67,7 +64,9 @@ class SemiImplicit:
     """
 
     def __init__(self, system: System[ContactLaw], *, reach: float) -> None:
-        self.form = CompiledSystem(system, zeroth_order=True, secants=False, reach=reach)
+        self.form = CompiledSystem(
+            system, zeroth_order=True, secants=False, weights=True, saturating=False, reach=reach
+        )
         self.model, self._data = self.form.model, self.form.model.createData()
         self._memory, self._linear = self.form.new_memory(), self.form.new_linear()
 
@@ -145,13 +144,13 @@ class SemiImplicit:
 
         With the PD of the command implicit and linear, q1 = q0 + h v1:
         M_hat = M + h kd + h^2 kp and r = M v0 + h (tau + kd v_target - kp (q0 - q_target) - c - g);
-        the springs of mimic joints likewise.
+        springs likewise.
         """
         state, h, form = start.state, start.h, self.form
         constant, kp, kd = self.gains()
         error = form.difference(self._memory.stage.torque.q_target, state.q)
         pull, stiffness = np.zeros(len(kp)), np.zeros((len(kp), len(kp)))
-        add_springs(form.joints, state.q, pull, stiffness)
+        add_springs(form.joints.springs, state.q, pull, stiffness)
         M_hat = start.M + np.diag(h * kd + h**2 * kp) + h**2 * stiffness
         right = start.M @ state.v + h * (constant - kp * error - pull - start.bias)
         return M_hat, right
@@ -166,19 +165,22 @@ class SemiImplicit:
 
     def allows(self, gain: float, moving: float) -> bool:
         """Whether a step may gain an energy, `moving` being the energy that moves [J]."""
-        return bool(gain <= allowed_gain(self.form.tree, _SHARE, moving))
+        return bool(gain <= allowed_gain(self.form.tree.weight, _SHARE, moving))
 
     def wrenches(self, start: StepStart, wrench: np.ndarray) -> np.ndarray:
         """Wrenches of contact points about their centres, world frame, (p, 6), of (n, rows)."""
         result, at = np.zeros((self.form.n_points, 6)), start.at
         at.wrench[: start.n] = wrench
-        add_wrenches(self.form.record, self._memory.stage.contacts, 1.0, at, result)
+        contacts = self._memory.stage.contacts
+        reported = np.ones(contacts.n[0], np.bool_)
+        add_wrenches(self.form.record, contacts, 1.0, at, reported, result)
         return result
 
     def depths(self, at: StageIterate) -> np.ndarray:
         """Penetrations of the contact points at a point, 0 when apart [m], shape (p,)."""
         contacts, result = self._memory.stage.contacts, np.zeros(self.form.n_points)
-        report_depths(self.form.candidates, contacts, at.places, result)
+        reported = np.ones(contacts.n[0], np.bool_)
+        report_depths(self.form.candidates, contacts, at.places, reported, result)
         return result
 
     @property

@@ -14,7 +14,7 @@ from nmdp_pin._kernels.step.stage import (
     learn_slopes,
     linearise,
 )
-from nmdp_pin._kernels.step.step import attainable
+from nmdp_pin._kernels.step.tolerances import attainable
 
 
 class Linearisation(NamedTuple):

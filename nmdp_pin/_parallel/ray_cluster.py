@@ -4,6 +4,7 @@ import os
 import secrets
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +13,7 @@ import joblib
 
 from nmdp_pin.errors import MissingExtra, WorkerError
 
-_PATIENCE = 10.0  # [s] for a cluster to answer
+_PATIENCE = 10.0  # [s] for a cluster or a thread of Ray to answer
 
 
 @contextmanager
@@ -43,6 +44,7 @@ def ray_cluster(
     try:
         import ray
         from ray.util.joblib.ray_backend import RayBackend
+        from ray.util.multiprocessing.pool import ResultThread
     except ImportError as error:
         raise MissingExtra("ray", "ray") from error
 
@@ -59,6 +61,9 @@ def ray_cluster(
             yield
     finally:
         if starts:
+            for thread in threading.enumerate():
+                if isinstance(thread, ResultThread):  # would start a cluster to ask for its result
+                    thread.join(_PATIENCE)
             ray.shutdown()
 
 

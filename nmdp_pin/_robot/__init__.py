@@ -12,6 +12,7 @@ from nmdp_pin._robot.catalog import (
 from nmdp_pin._robot.check import RobotReport, check_robot
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.free_body import free_body, together
+from nmdp_pin._robot.friction_pairs import with_frictions
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic
 from nmdp_pin._robot.loading import load_robot
 from nmdp_pin._robot.robot import Robot

@@ -16,7 +16,6 @@ from nmdp_pin._robot.body_surfaces import body_name, shaped_joints, surfaces_of
 from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints, link_frame
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._terrain import Ellipsoid, Sphere, Terrain
-from nmdp_pin._terrain.shape import DEFAULT_FRICTION
 from nmdp_pin.errors import RobotError
 
 _OVERLAP = 1e-3  # [m]; bodies that lie deeper in each other where they stand are left out
@@ -26,7 +25,7 @@ Pair = tuple[str | int, str | int]
 
 
 def touching(
-    robot: Robot, pairs: Iterable[Pair] | None = None, *, friction: float = DEFAULT_FRICTION
+    robot: Robot, pairs: Iterable[Pair] | None = None, *, friction: float | None = None
 ) -> Robot:
     """Copy of a robot with additional contacts between its bodies.
 
@@ -35,7 +34,8 @@ def touching(
         pairs: pairs of links or objects by name, or of joints by index. None: all pairs, except
             bodies connected by a joint, those that the SRDF disables, and bodies that overlap in
             the standing pose, which are listed in the notes.
-        friction: friction coefficient of surfaces made from collision geometry [-].
+        friction: friction coefficient of surfaces made from collision geometry; None: that of what
+            they touch [-].
 
     Raises:
         RobotError: a link does not exist, a pair has no contact, or a mesh is missing.
@@ -123,7 +123,7 @@ def _with_pairs(
     for k, body in zip(index[len(points) :], touched[len(points) :], strict=True):
         names.append(f"{points.names[k]} on {body_name(robot, int(body))}")
     arrays = {name: getattr(points, name)[index] for name in ARRAYS} | {"touches": touched}
-    return ContactPoints(tuple(names), **arrays)
+    return ContactPoints(tuple(names), **arrays, links=tuple(points.links[k] for k in index))
 
 
 def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:

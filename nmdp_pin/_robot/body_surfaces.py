@@ -14,7 +14,6 @@ from nmdp_pin._files.array_cache import cached_array
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Terrain
 from nmdp_pin._terrain.coal_mesh import mesh_arrays, mesh_vertices, triangle_geometry
-from nmdp_pin._terrain.shape import DEFAULT_FRICTION
 from nmdp_pin.errors import MissingExtra, RobotError, TerrainError
 
 # Share of its volume by which a mesh may differ from its convex hull.
@@ -92,7 +91,7 @@ def _parts(mesh: coal.BVHModelBase) -> list[np.ndarray]:
 
 
 def surfaces_of(
-    robot: Robot, joints: Sequence[int], *, friction: float = DEFAULT_FRICTION
+    robot: Robot, joints: Sequence[int], *, friction: float | None = None
 ) -> tuple[dict[int, Terrain], list[str]]:
     """Surfaces of bodies from their collision geometry, in the frames of their joints, and notes.
 
@@ -134,7 +133,7 @@ def shaped_joints(robot: Robot) -> set[int]:
     return {int(item.parentJoint) for item in robot.require_collisions().geometryObjects} - {0}
 
 
-def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
+def _shape(item: pin.GeometryObject, friction: float | None) -> tuple[Shape, bool]:
     """Shape of a collision geometry in the frame of the joint; True if it became its hull."""
     geometry, place = item.geometry, item.placement
     pose: dict[str, Any] = {

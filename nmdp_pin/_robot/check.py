@@ -14,6 +14,7 @@ from nmdp_pin._robot.loading import assemble, describe
 from nmdp_pin._robot.model import Description
 from nmdp_pin._robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin._robot.robot import Robot
+from nmdp_pin._robot.spring import spring_efforts
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import RobotError
 
@@ -185,7 +186,8 @@ def _odd_pose(robot: Robot) -> list[str]:
         said += overlap_sentences(OverlapCheck(robot, ground).deepest(q), [0.0])
     if not robot.floating:
         weight = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), q[0])
-        said += [f"standing still, {text}" for text in efforts_beyond_limits(robot, weight[None])]
+        load = (weight - spring_efforts(robot.springs, robot.model, q[0]))[None]
+        said += [f"standing still, {text}" for text in efforts_beyond_limits(robot, load)]
     return said
 
 

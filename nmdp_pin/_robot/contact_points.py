@@ -30,6 +30,7 @@ class ContactPoints:
             which come first, shape (n,); the default is the terrain for all points.
         semi_axes: rows are those of the discs and ellipsoids in the joint's frame, 0 where there
             are fewer than three [m], shape (n, 3, 3); the default is 0 for all points.
+        links: links or frames to which the points are fixed, (n,); the default is "", unknown.
     """
 
     names: tuple[str, ...]
@@ -38,6 +39,7 @@ class ContactPoints:
     radii: np.ndarray
     touches: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     semi_axes: np.ndarray = field(default_factory=lambda: np.zeros((0, 3, 3)))
+    links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Kernels are compiled for each order of memory.
@@ -47,6 +49,8 @@ class ContactPoints:
             object.__setattr__(self, "touches", np.zeros(len(self.names), dtype=int))
         if not len(self.semi_axes):
             object.__setattr__(self, "semi_axes", np.zeros((len(self.names), 3, 3)))
+        if not self.links:
+            object.__setattr__(self, "links", ("",) * len(self.names))
         if (np.diff((self.touches != 0).astype(int)) < 0).any():
             raise RobotError("contact points with the terrain must come before those with bodies")
 
@@ -106,6 +110,7 @@ def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) ->
         positions=centres,
         radii=np.array([point.radius for point in points]),
         semi_axes=axes,
+        links=tuple(point.link for point in points),
     )
 
 

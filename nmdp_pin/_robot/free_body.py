@@ -1,6 +1,6 @@
 """Free rigid bodies, as objects beside a robot, and robots and bodies in one model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -133,7 +133,14 @@ def _prefixed(robot: Robot) -> Robot:
         name if f"{name}_".startswith(f"{robot.name}_") else f"{robot.name}/{name}"
         for name in points.names
     )
-    return replace(robot, model=model, contact_points=replace(points, names=names))
+    links = tuple(_behind(robot.name, link) for link in points.links)
+    points = replace(points, names=names, links=links)
+    return replace(robot, model=model, contact_points=points)
+
+
+def _behind(prefix: str, link: str) -> str:
+    """Name of a link, behind that of its robot, in a robot that is beside another one."""
+    return link if link in ("", prefix) else f"{prefix}/{link}"
 
 
 def _beside(robot: Robot, other: Robot) -> Robot:
@@ -155,13 +162,22 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         visual_model=None if a.missing_visuals or b.missing_visuals else visual,
         collision_model=None if a.missing_collisions or b.missing_collisions else collision,
         limits=a.limits.beside(b.limits, f"{b.name}/"),
+        springs=(*a.springs, *(replace(s, joint=f"{b.name}/{s.joint}") for s in b.springs)),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
+        frictions={**a.frictions, **_shifted(b.frictions, shift)},
         disabled=a.disabled | {(i + shift, j + shift) for i, j in b.disabled},
         notes=tuple(notes),
         warnings=(*a.warnings, *(f"{b.name}: {warning}" for warning in b.warnings)),
         missing_visuals=a.missing_visuals + b.missing_visuals,
         missing_collisions=a.missing_collisions + b.missing_collisions,
     )
+
+
+def _shifted(
+    frictions: Mapping[tuple[int, int], float], shift: int
+) -> dict[tuple[int, int], float]:
+    """Coefficients of pairs of joints that come behind others; 0 stays the terrain."""
+    return {(i and i + shift, j and j + shift): mu for (i, j), mu in frictions.items()}
 
 
 def _both(first: ContactPoints, second: ContactPoints, shift: int) -> ContactPoints:
@@ -171,7 +187,9 @@ def _both(first: ContactPoints, second: ContactPoints, shift: int) -> ContactPoi
         later = rows[name][len(first) :]  # a view
         later[later > 0] += shift
     order = np.argsort(rows["touches"] > 0, kind="stable")
-    names = (*first.names, *second.names)
+    names, links = (*first.names, *second.names), (*first.links, *second.links)
     return ContactPoints(
-        tuple(names[k] for k in order), **{name: row[order] for name, row in rows.items()}
+        tuple(names[k] for k in order),
+        **{name: row[order] for name, row in rows.items()},
+        links=tuple(links[k] for k in order),
     )

@@ -26,6 +26,7 @@ from nmdp_pin._robot.model import (
 )
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base
+from nmdp_pin._robot.spring import Spring
 from nmdp_pin._robot.srdf import Srdf
 from nmdp_pin._robot.surface_points import ContactCount
 from nmdp_pin._robot.urdf import describe_urdf
@@ -225,6 +226,7 @@ def assemble(
         collision_model=None if described.missing_collisions else body.collision,
         source=str(files.urdf),
         limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
+        springs=_springs(files, described, model),
         kp=kp,
         kd=kd,
         disabled=_disabled(body, srdf.apart if srdf else described.apart),
@@ -250,7 +252,7 @@ def _moving_joints(
         wanted = settings.driven
     armature = settings.armature if isinstance(settings.armature, dict) else {}
     posed = [name for gait in settings.gaits.values() for name in gait.joints]
-    for name in [*wanted, *settings.standing.joints, *armature, *posed]:
+    for name in [*wanted, *settings.standing.joints, *armature, *settings.springs, *posed]:
         if name not in hinges:
             raise RobotError(
                 f"does not exist or is fixed; joints that can move: {', '.join(hinges) or 'none'}",
@@ -324,6 +326,21 @@ def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) ->
         if model.existJointName(name):
             joint = model.joints[model.getJointId(name)]
             model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
+
+
+def _springs(files: RobotFiles, described: Description, model: pin.Model) -> tuple[Spring, ...]:
+    """Springs of the joints that move; those of a robot.toml come instead of the description's."""
+    given = {spring.joint: spring for spring in described.springs}
+    for name, table in files.settings.springs.items():
+        if name not in simple_joints(described.model):
+            raise RobotError(
+                "can have no spring, since it is no hinge or slide with one coordinate; write "
+                '"revolute" for "continuous", with a range',
+                file=files.settings_file,
+                element=f"joint '{name}'",
+            )
+        given[name] = Spring(name, table.stiffness, table.springref)
+    return tuple(s for s in given.values() if s.stiffness > 0.0 and model.existJointName(s.joint))
 
 
 def _disabled(body: RobotModel, apart: frozenset[frozenset[str]]) -> frozenset[tuple[int, int]]:

@@ -25,7 +25,17 @@ _MOST = {"nbody": MAX_LINKS + 1, "njnt": MAX_MOVING, "ngeom": 5000, "nflex": 0}
 _READ = (
     *("dof_armature", "dof_damping", "dof_frictionloss", "actuator_armature", "actuator_damping"),
     *("actuator_gear", "actuator_gainprm", "actuator_biasprm", "actuator_forcerange"),
-    *("actuator_ctrlrange", "eq_data", "qpos0", "key_qpos", "jnt_", "site_", "geom_", "body_"),
+    *(
+        "actuator_ctrlrange",
+        "eq_data",
+        "qpos0",
+        "qpos_spring",
+        "key_qpos",
+        "jnt_",
+        "site_",
+        "geom_",
+        "body_",
+    ),
 )
 _SHOWN = 3  # the first groups of geometry, which MuJoCo's viewer shows
 # Options that change the motion, and their MJCF elements where the names differ.
@@ -42,7 +52,7 @@ _JOINT = {
 }
 # Flags that change the motion; gravity's is simulated.
 _FLAGS = (
-    *("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", "DAMPER"),
+    *("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "DAMPER"),
     *("CLAMPCTRL", "FILTERPARENT", "ACTUATION"),
 )
 
@@ -91,6 +101,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         held=_held(m, tree),
         root=root,
         mimics=mimics,
+        springs=tree.springs(),
         posture=posture,
         apart=tree.apart(),
         kp=kp,
@@ -136,7 +147,10 @@ def _refuse(m: Any, file: str) -> None:
         largest = np.finfo(float).max if "range" in key else LARGEST_NUMBER
         if not (np.abs(numbers) <= largest).all():
             raise RobotError(f"must hold numbers of at most {largest:.3g}", file=file, element=key)
-        if key.endswith(("armature", "damping", "frictionloss")) and (numbers < 0.0).any():
+        if (
+            key.endswith(("armature", "damping", "frictionloss", "stiffness"))
+            and (numbers < 0.0).any()
+        ):
             raise RobotError("must be >= 0", file=file, element=key)
 
 
@@ -187,14 +201,14 @@ def _left_out(m: Any, tree: MjcfModel, touching: np.ndarray) -> list[str]:
 
     bits = mujoco.mjtDisableBit
     off = [key for key in _FLAGS if m.opt.disableflags & getattr(bits, f"mjDSBL_{key}")]
-    base = [m.dof_armature[:6], m.dof_damping[:6]] if tree.floats else []
+    base = [m.dof_armature[:6], m.dof_damping[:6], m.jnt_stiffness[:1]] if tree.floats else []
     dry = np.delete(m.dof_frictionloss, m.jnt_dofadr[m.jnt_type >= SLIDE])
     start = [k for k in ("qvel", "act", "ctrl") if m.nkey and getattr(m, f"key_{k}")[0].any()]
     present = {
         f"tendons, with their springs and limits ({m.ntendon})": m.ntendon,
-        "the springs of joints (stiffness)": m.jnt_stiffness.any() or m.jnt_stiffnesspoly.any(),
+        "springs of joints that are not linear": m.jnt_stiffnesspoly.any(),
         "damping that is not linear": m.dof_dampingpoly.any(),
-        "the rotors and the damping of the base": np.any(base),
+        "the rotors, the damping and the spring of the base": any(x.any() for x in base),
         "the dry friction of balls and free joints": dry.any(),
         "the ranges of ball joints": (m.jnt_limited & (m.jnt_type == BALL)).any(),
         "forces against gravity (gravcomp)": m.body_gravcomp.any(),

@@ -9,6 +9,7 @@ import pinocchio as pin
 
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
 from nmdp_pin._robot.model import RESERVED
+from nmdp_pin._robot.spring import Spring
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
 
 FREE, BALL = range(2)  # `mujoco.mjtJoint`
@@ -79,6 +80,28 @@ class MjcfModel:
                 turned = self.model.names[self.model.getJointId(name) + 1]
                 found[str(turned)] = _turn(qpos[k + 3 : k + 7]).coeffs()
         return found, root
+
+    def springs(self) -> tuple[Spring, ...]:
+        """Springs of the joints but for those of a floating base."""
+        from mujoco import mjtDisableBit
+
+        m, found = self._m, list[Spring]()
+        if m.opt.disableflags & mjtDisableBit.mjDSBL_SPRING:
+            return ()
+        for j in np.flatnonzero(m.jnt_stiffness).tolist():
+            name, k, at = self.joints[j], float(m.jnt_stiffness[j]), int(m.jnt_qposadr[j])
+            rest = m.qpos_spring[at:]
+            if m.jnt_type[j] >= SLIDE:
+                found.append(Spring(name, k, float(rest[0])))
+            elif m.jnt_type[j] == BALL:
+                found.append(Spring(name, k, _turn(rest[:4]).coeffs()))
+            elif not self.floats:
+                turned = str(self.model.names[self.model.getJointId(name) + 1])
+                found += (
+                    Spring(name, k, rest[:3].copy()),
+                    Spring(turned, k, _turn(rest[3:7]).coeffs()),
+                )
+        return tuple(found)
 
     def apart(self) -> frozenset[frozenset[str]]:
         """Pairs of bodies that never touch: by their masks, or since they are excluded."""

@@ -7,10 +7,13 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.contact_points import ContactPoints
+from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin._robot.spring import Spring
+from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RobotError
 
@@ -33,12 +36,15 @@ class Robot:
         collision_model: collision geometry, None if its meshes are absent.
         source: path of the URDF.
         limits: bounds of the joints; None: no bounds.
+        springs: springs of joints.
         kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
         kd: velocity gains of them, by joint [N m s/rad or N s/m].
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
             joints, by the index of the joint.
         disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
             or MJCF file says.
+        frictions: friction coefficients of pairs of joints, the lower index first and 0 for the
+            terrain, in the place of those of their shapes.
         notes: choices made while loading, one sentence each.
         warnings: what is odd in the description, or not simulated of it, and changes the motion,
             one sentence each.
@@ -59,10 +65,12 @@ class Robot:
     collision_model: pin.GeometryModel | None = None
     source: str = ""
     limits: JointLimits = None  # type: ignore[assignment]  # filled in below
+    springs: tuple[Spring, ...] = ()
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
     disabled: frozenset[tuple[int, int]] = frozenset()
+    frictions: Mapping[tuple[int, int], float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     missing_visuals: Missing = ()
@@ -106,6 +114,44 @@ class Robot:
         """Height of the lowest contact point in the standing pose [m]; infinite without any."""
         bottoms = self.contact_points.bottoms(self.model, self.standing)
         return float(bottoms.min(initial=np.inf))
+
+    def pose(self, state: State, frame: str | None = None) -> pin.SE3:
+        """Pose of a frame in the world.
+
+        Args:
+            state: state of the robot.
+            frame: link or frame; None: the base link.
+
+        Raises:
+            RobotError: the robot lacks the frame.
+        """
+        data = self.model.createData()
+        pin.forwardKinematics(self.model, data, state.q)
+        return pin.SE3(pin.updateFramePlacement(self.model, data, self._frame(frame)))
+
+    def velocity(self, state: State, frame: str | None = None) -> np.ndarray:
+        """Velocity of a frame's origin, then its angular velocity [m/s, rad/s], shape (6,).
+
+        Both are along the axes of the world. The arguments are those of `pose`.
+        """
+        data, index = self.model.createData(), self._frame(frame)
+        pin.forwardKinematics(self.model, data, state.q, state.v)
+        motion = pin.getFrameVelocity(self.model, data, index, pin.LOCAL_WORLD_ALIGNED)
+        return np.array(motion.vector)
+
+    def jacobian(self, state: State, frame: str | None = None) -> np.ndarray:
+        """Jacobian J of `velocity`, which is J v, shape (6, nv); the arguments are as there."""
+        data, index = self.model.createData(), self._frame(frame)
+        J = pin.computeFrameJacobian(self.model, data, state.q, index, pin.LOCAL_WORLD_ALIGNED)
+        return np.array(J).reshape(6, self.model.nv)
+
+    def mass_matrix(self, state: State) -> np.ndarray:
+        """Mass matrix with the armatures of the rotors [kg, kg m, kg m^2], shape (nv, nv)."""
+        M = np.triu(pin.crba(self.model, self.model.createData(), state.q))
+        return np.asarray(M + np.triu(M, 1).T)
+
+    def _frame(self, name: str | None) -> int:
+        return frame_named(self.model, name, RobotError, f"robot '{self.name}'")
 
     def require_visuals(self) -> pin.GeometryModel:
         """Visual geometry of the robot.

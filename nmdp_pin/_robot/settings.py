@@ -15,6 +15,7 @@ Base = Literal["free-flyer", "planar", "fixed"]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Inertia = Annotated[float, Field(allow_inf_nan=False, ge=0.0)]
 
+LARGEST_STIFFNESS = 1e10  # [N m/rad or N/m]; of larger ones rounding errors are forces
 _SQUARE = 1e-6  # [-] by which lengths and angles of semi-axes may differ
 
 
@@ -68,6 +69,13 @@ class Standing(_Table):
     joints: dict[str, Finite] = {}  # positions by name, 0 where absent [rad or m]
 
 
+class SpringTable(_Table):
+    """Spring of a hinge or slide, as MJCF has it."""
+
+    stiffness: Annotated[float, Field(allow_inf_nan=False, ge=0.0, le=LARGEST_STIFFNESS)]
+    springref: Finite = 0.0  # position without force [rad or m]
+
+
 class GaitTable(_Table):
     """Knots of a gait, checked by `nmdp_pin._robot.gait.Gait`.
 
@@ -99,6 +107,7 @@ class RobotSettings(_Table):
     passive: bool = False  # no joint has a motor
     standing: Standing = Standing()
     armature: Inertia | dict[str, Inertia] = 0.0  # of rotors [kg m^2 or kg], of all or by joint
+    springs: dict[str, SpringTable] = {}  # by joint
     contact: list[ContactPoint] | None = None  # None: chosen from the collision geometry
     gaits: dict[str, GaitTable] = {}
 

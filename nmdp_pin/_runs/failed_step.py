@@ -3,10 +3,10 @@
 import copy
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from nmdp_pin._control.controller import Command, Timed
+from nmdp_pin._control.controller import Command, ExternalWrench, Timed
 from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._runs.recorder import versions
@@ -16,7 +16,7 @@ from nmdp_pin._scenario.toml_source import apply_override
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import StepFailed
 from nmdp_pin._state.state import State
-from nmdp_pin.errors import RecordingError, ScenarioError
+from nmdp_pin.errors import ControlError, RecordingError, ScenarioError
 
 FORMAT = 2
 """Version of the file format; files of others are refused."""
@@ -26,7 +26,8 @@ FIGURES = ("iterations", "rejected", "evaluations", "discarded", "residual", "co
 
 _OF_RUNS = ("duration", "integrator.dt")  # keys that change no step of a given length
 _OF_COMMANDS = ("controller", "disturbances")
-_COMMAND = tuple(field.name for field in fields(Command) if field.name != "base_gains")
+_NO_ARRAYS = ("base_gains", "wrenches")
+_COMMAND = tuple(field.name for field in fields(Command) if field.name not in _NO_ARRAYS)
 _ARRAYS = (*ARRAYS, *(f"command.{name}" for name in _COMMAND))
 
 
@@ -116,6 +117,7 @@ class FailedStep:
             **of_state,
             "h": float(self.h),
             "base_gains": self.command.base_gains,
+            "wrenches": [asdict(wrench) for wrench in self.command.wrenches],
             "outcome": self.outcome,
             "versions": self.versions,
             "scenario": self.scenario,
@@ -138,13 +140,14 @@ class FailedStep:
                 Command(
                     **{name: arrays.get(f"command.{name}") for name in _COMMAND},
                     base_gains=bool(meta.get("base_gains", False)),
+                    wrenches=tuple(ExternalWrench(**given) for given in meta.get("wrenches", ())),
                 ),
                 float(meta["h"]),
                 dict(meta["outcome"]),
                 dict(meta["versions"]),
                 None if meta["scenario"] is None else dict(meta["scenario"]),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, ControlError) as error:
             raise RecordingError(f"'{path}' cannot be used: {error!r} in it") from error
 
 

@@ -9,14 +9,26 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._files.array_file import to_json
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._files.output_file import check_writable
 from nmdp_pin._files.repetition import Repetition
 from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
-from nmdp_pin._runs.recording import FORMAT, ROWS, Recording, row_type
+from nmdp_pin._robot.frames import base_frame
+from nmdp_pin._runs.recording import (
+    FORMAT,
+    ROWS,
+    Recording,
+    kinds_of,
+    member,
+    members,
+    row_type,
+)
+from nmdp_pin._sensors.sensors import Sensors
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import RecordingError
@@ -47,6 +59,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         robot: the robot that is simulated.
         state0: the initial state, the first row.
         meta: facts to keep with the arrays, such as {"scenario": {...}}; must be JSON data.
+        sensors: sensors whose readings are recorded; None: none.
+        seed: seed of their noise.
         out: file of the recording (.npz); None: it is kept in memory only.
         replace: whether files that are already there may be replaced.
 
@@ -60,13 +74,17 @@ class Recorder(AbstractContextManager["Recorder"]):
         state0: State,
         meta: dict[str, Any] | None = None,
         *,
+        sensors: Sensors | None = None,
+        seed: int = 0,
         out: str | os.PathLike[str] | None = None,
         replace: bool = False,
     ) -> None:
-        self._robot = robot
-        self._meta = {**(meta or {}), **_facts(robot)}
+        self._robot, self._sensors = robot, sensors
+        self._readings = None if sensors is None else sensors.read(state0, seed=seed)
+        kinds = kinds_of(self._readings or {})
+        self._meta = {**(meta or {}), **_facts(robot), "sensors": kinds}
         text = to_json(self._meta)  # a run must not find out at its end that it cannot be saved
-        self._rows = np.zeros(256, row_type(_sizes(robot)))
+        self._rows = np.zeros(256, row_type(_sizes(robot), kinds))
         self._n, self._placed = 0, 0  # rows, and those whose placements are known
         model, q, v = robot.model, state0.q, state0.v
         data = model.createData()
@@ -75,8 +93,10 @@ class Recorder(AbstractContextManager["Recorder"]):
             q=q,
             v=v,
             kinetic_energy=kinetic_energy(model, data, q, v),
-            potential_energy=pin.computePotentialEnergy(model, data, q),
+            potential_energy=pin.computePotentialEnergy(model, data, q)
+            + spring_energy(joints_of(robot).springs, np.asarray(q, dtype=float)),
             **dict.fromkeys(_UNKNOWN, np.nan),
+            **members(self._readings or {}),
         )
         self._out, self._replace = out, replace
         self._journal = None if out is None else _new_journal(out, replace)
@@ -97,6 +117,8 @@ class Recorder(AbstractContextManager["Recorder"]):
             RecordingError: the journal cannot be written, as where the disk is full.
         """
         state = result.state
+        if self._sensors is not None:
+            self._readings = self._sensors.read(result, self._readings)
         self._append(
             t=state.t,
             q=state.q,
@@ -105,6 +127,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             step_size=min(result.step_sizes, default=0.0),
             wall_time=wall_time,
             **{name: getattr(result, name) for name in _OF_RESULT},
+            **members(self._readings or {}),
         )
         if self._journal is not None and time.monotonic() - self._kept_at > _INTERVAL:
             self._keep(self._journal)
@@ -112,8 +135,11 @@ class Recorder(AbstractContextManager["Recorder"]):
     def recording(self) -> Recording:
         """Copy of the recording so far."""
         self._place()
+        rows = self._rows[: self._n]
         return Recording(
-            **{name: self._rows[name][: self._n].copy() for name in ROWS}, meta=self._meta
+            **{name: rows[name].copy() for name in ROWS},
+            meta=self._meta,
+            readings={name: rows[member(name)].copy() for name in self._readings or ()},
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -179,13 +205,6 @@ class Recorder(AbstractContextManager["Recorder"]):
             row["base_rotation"] = base.rotation
             row["contact_positions"] = in_world(data, contacts.joints, contacts.positions)
         self._placed = self._n
-
-
-def base_frame(model: pin.Model) -> int:
-    """Index of the frame of the base link: the first link that has a mass."""
-    bodies = [i for i, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY]
-    heavy = [i for i in bodies if model.inertias[model.frames[i].parentJoint].mass > 0.0]
-    return (heavy or bodies or [0])[0]
 
 
 def versions() -> dict[str, str]:

@@ -3,7 +3,8 @@
 import csv
 import io
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, get_type_hints
 
 import numpy as np
@@ -33,7 +34,7 @@ class Recording:
         base_position: origin of the base link, world frame [m], shape (n, 3).
         base_rotation: rotation of the base link, from its frame to the world's, shape (n, 3, 3).
         kinetic_energy: kinetic energy [J], shape (n,).
-        potential_energy: potential energy of gravity [J], shape (n,).
+        potential_energy: potential energy of gravity and of the springs of joints [J], shape (n,).
         objective: K at the end of the step, NaN in the first row, shape (n,).
         status: codes of `Status`, shape (n,).
         iterations: outer iterations of the solver, shape (n,).
@@ -51,7 +52,9 @@ class Recording:
             next two belong to complementarity methods and are NaN for the others.
         dual: distance of the contact velocities from the dual cones [m/s], shape (n,).
         complementarity: work of the impulses on these velocities [J], shape (n,).
-        meta: resolved scenario, versions, and names of robot, joints, contacts and statuses.
+        meta: resolved scenario, versions, and names of robot, joints, contacts, statuses and
+            sensors.
+        readings: readings of the sensors by name, shape (n, ...) each.
     """
 
     t: Annotated[np.ndarray, float]
@@ -81,6 +84,7 @@ class Recording:
     dual: Annotated[np.ndarray, float]
     complementarity: Annotated[np.ndarray, float]
     meta: dict[str, Any]
+    readings: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -118,12 +122,14 @@ class Recording:
         Raises:
             RecordingError: the path cannot be written.
         """
-        write_npz(path, {name: getattr(self, name) for name in ROWS}, self.meta, replace=replace)
+        arrays = {name: getattr(self, name) for name in ROWS} | members(self.readings)
+        write_npz(path, arrays, self.meta, replace=replace)
 
     def write_csv(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the rows as a table of text, one column a number, such as "q.0" or "tau.2".
 
-        Contacts have their names in place of an index, and statuses are words.
+        Contacts have their names in place of an index, and statuses are words. Readings of sensors
+        are "sensors.NAME.0" and so on; pictures are left out.
 
         Args:
             path: path of the file.
@@ -139,6 +145,10 @@ class Recording:
             for index in np.ndindex(array.shape[1:]):
                 parts = [str(n[i] if n else i) for n, i in zip(places, index, strict=True)]
                 columns[".".join([name, *parts])] = array[(slice(None), *index)].tolist()
+        for name, array in self.readings.items():
+            for index in np.ndindex(array.shape[1:] if array.dtype == float else (0,)):
+                parts = [member(name), *map(str, index)]
+                columns[".".join(parts)] = array[(slice(None), *index)].tolist()
         columns["status"] = [self.meta["statuses"][code] for code in columns["status"]]
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
@@ -162,7 +172,7 @@ class Recording:
             )
         with open_input(path, "recording") as file:
             unfinished = file.read(len(MAGIC)) == MAGIC
-        arrays = _read_journal(path) if unfinished else read_npz(path, "recording", (*ROWS, "meta"))
+        arrays = _read_journal(path) if unfinished else read_npz(path, "recording", _Kept())
         if "meta" not in arrays:
             raise RecordingError(f"'{path}' is not a recording: it lacks meta")
         meta = take_meta(arrays, "format", FORMAT, path, "recording")
@@ -170,23 +180,54 @@ class Recording:
         if missing:
             raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
         try:
+            kinds = _checked_kinds(meta)
+            readings = {name: _take_reading(arrays, name, kinds[name]) for name in kinds}
             _check(arrays, row_type(_checked_sizes(meta)), len(meta["statuses"]))
         except ValueError as error:
             raise RecordingError(f"'{path}': {error}") from error
-        return cls(**arrays, meta=meta)
+        return cls(**{name: arrays[name] for name in ROWS}, meta=meta, readings=readings)
 
 
 ROWS: dict[str, tuple[Any, ...]] = {
     name: hint.__metadata__
     for name, hint in get_type_hints(Recording, include_extras=True).items()
-    if name != "meta"
+    if name not in ("meta", "readings")
 }
 """Arrays of a recording: type and shape of a row; nq, nv, nc stand for sizes of the robot."""
 
 
-def row_type(sizes: dict[str, int]) -> np.dtype:
+_READING = "sensors."  # before the names of readings, in files
+_TYPES = {"float64": float, "uint8": np.uint8}  # of readings: numbers, and pictures
+Kinds = Mapping[str, Sequence[Any]]
+"""Type and shape of the readings of each sensor."""
+
+
+class _Kept:
+    """Names of the arrays of a recording in a file."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in ROWS or name == "meta" or str(name).startswith(_READING)
+
+
+def member(name: str) -> str:
+    """Name of the readings of a sensor in files."""
+    return f"{_READING}{name}"
+
+
+def members(readings: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Readings by their names in files."""
+    return {member(name): value for name, value in readings.items()}
+
+
+def kinds_of(readings: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
+    """Types and shapes of readings."""
+    return {name: [value.dtype.name, *value.shape] for name, value in readings.items()}
+
+
+def row_type(sizes: dict[str, int], kinds: Kinds | None = None) -> np.dtype:
     """A row of all arrays as one structured type, in which journals keep them."""
     rows = [(name, row[0], [sizes.get(n, n) for n in row[1:]]) for name, row in ROWS.items()]
+    rows += [(member(name), _TYPES[kind], shape) for name, (kind, *shape) in (kinds or {}).items()]
     return np.dtype([(name, kind, tuple(shape)) for name, kind, shape in rows])
 
 
@@ -196,10 +237,11 @@ def _read_journal(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     try:
         text = np.array(chunks[0].decode())
         meta = take_meta({"meta": text}, "format", FORMAT, path, "recording")
-        rows = np.frombuffer(b"".join(chunks[1:]), row_type(_checked_sizes(meta)))
+        kinds = _checked_kinds(meta)
+        rows = np.frombuffer(b"".join(chunks[1:]), row_type(_checked_sizes(meta), kinds))
     except (IndexError, ValueError, OverflowError, MemoryError) as error:
         raise RecordingError(f"'{path}' is not the journal of a recording: {error}") from error
-    return {"meta": text, **{name: rows[name].copy() for name in ROWS}}
+    return {"meta": text, **{name: rows[name].copy() for name in rows.dtype.names or ()}}
 
 
 def _checked_sizes(meta: dict[str, Any]) -> dict[str, int]:
@@ -214,6 +256,32 @@ def _checked_sizes(meta: dict[str, Any]) -> dict[str, int]:
     if min(sizes.values()) < 0 or len(meta["contacts"]) != sizes["nc"] or not texts:
         raise ValueError("its meta data cannot be used (sizes and names disagree)")
     return sizes
+
+
+def _checked_kinds(meta: dict[str, Any]) -> dict[str, list[Any]]:
+    """Types and shapes of the readings; recordings of before sensors have none."""
+    try:
+        kinds = {str(name): list(kind) for name, kind in dict(meta.get("sensors", {})).items()}
+        for kind, *shape in kinds.values():
+            if kind not in _TYPES or any(type(n) is not int or n < 0 for n in shape):
+                raise ValueError([kind, *shape])
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"its meta data cannot be used (sensors: {error!r})") from error
+    return kinds
+
+
+def _take_reading(arrays: dict[str, np.ndarray], name: str, kind: Sequence[Any]) -> np.ndarray:
+    """Remove the readings of a sensor from arrays of a file."""
+    if member(name) not in arrays:
+        raise ValueError(f"it lacks the readings of sensor '{name}'")
+    array, shape = arrays.pop(member(name)), (len(arrays["t"]), *kind[1:])
+    whole = array.dtype.kind in "iu"
+    if array.shape != shape or whole is not (kind[0] == "uint8"):
+        raise ValueError(
+            f"the readings of sensor '{name}' are {array.dtype} of shape {array.shape}, "
+            f"expected {kind[0]} of {shape}"
+        )
+    return array.astype(_TYPES[kind[0]])
 
 
 def _check(arrays: dict[str, np.ndarray], row: np.dtype, n_statuses: int) -> None:

@@ -29,7 +29,7 @@ from nmdp_pin._contact.fitted.fitted_model import fitted_model
 from nmdp_pin._contact.friction_cone import Power
 from nmdp_pin._contact.granular.granular import Granular
 from nmdp_pin._contact.planar_sliding.planar_sliding import PlanarSliding
-from nmdp_pin._options import Number, Positive, unknown, worded
+from nmdp_pin._options import Number, PositiveOrInfinite, unknown, worded
 from nmdp_pin._robot import Robot
 from nmdp_pin._scenario.section import OptionsSection, chosen, options_section
 from nmdp_pin.errors import ContactError
@@ -60,9 +60,11 @@ class ContactSection(OptionsSection):
 class StiffnessSection(ContactSection):
     """Keys of laws whose force grows with the penetration."""
 
-    stiffness: Positive | None = Field(None, description="stiffness k [N/m^power]")
-    static_depth: Annotated[Number, Field(gt=0, le=1)] | None = Field(
-        None, description="penetration under the weight of the robot [m]"
+    stiffness: PositiveOrInfinite | None = Field(
+        None, description="stiffness k, inf: rigid [N/m^power]"
+    )
+    static_depth: Annotated[Number, Field(ge=0, le=1)] | None = Field(
+        None, description="penetration under the weight of the robot, 0: rigid [m]"
     )
     power: Power = Field(3, description="exponent of the penetration")
 

@@ -20,7 +20,7 @@ from nmdp_pin._scenario.robot_section import (
 )
 from nmdp_pin._scenario.section import OptionsSection, chosen, options_section
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
-from nmdp_pin._terrain.shape import DEFAULT_FRICTION, Friction
+from nmdp_pin._terrain.shape import Friction
 
 AT_ORIGIN = {"position": (0.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0.0)}  # of a surface in its link
 
@@ -33,7 +33,10 @@ class ObjectSection(OptionsSection, MovingSection):
     position: Vector3 = Field((0.0, 0.0, 0.0), description="initial position, world frame [m]")
     rpy: Vector3 = Field((0.0, 0.0, 0.0), description="initial roll-pitch-yaw [rad]")
     base: Literal["free-flyer", "planar"] = Field("free-flyer", description="degrees of freedom")
-    friction: Friction = Field(DEFAULT_FRICTION, description="friction coefficient of its surface")
+    friction: Friction | None = Field(
+        None,
+        description="friction coefficient of its surface; the default is that of what it touches",
+    )
     contact_points: ContactCount | None = Field(
         None,
         description="number of points on its surface; absent: corners of a box, rims of cylinders "

@@ -21,7 +21,7 @@ from nmdp_pin._robot import Robot, load_robot
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._scenario.section import OptionsSection, Section, options_section
 from nmdp_pin._state.state import State
-from nmdp_pin._terrain.shape import DEFAULT_FRICTION, Friction
+from nmdp_pin._terrain.shape import Friction
 from nmdp_pin.errors import ScenarioError
 
 # Keys that move a base, and their components that a planar base lacks.
@@ -56,9 +56,10 @@ class RobotKeys(OptionsSection):
         description="true: all links may touch, except neighbours and links that overlap in the "
         "standing pose; or a list of pairs of links",
     )
-    link_friction: Friction = Field(
-        DEFAULT_FRICTION,
-        description="friction coefficient of the links, for contacts between bodies",
+    link_friction: Friction | None = Field(
+        None,
+        description="friction coefficient of the links that bodies may touch; the default is that "
+        "of what they touch",
     )
     initial: InitialSection = Field(
         default_factory=lambda: InitialSection.model_validate({}), description="table"

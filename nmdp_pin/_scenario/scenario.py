@@ -17,7 +17,14 @@ from nmdp_pin._control.stable_pd import Passive
 from nmdp_pin._files.input_file import read_toml
 from nmdp_pin._integrators.presets import PRESETS
 from nmdp_pin._options import seconds
-from nmdp_pin._robot import Robot, is_robot, load_robot, stands_at_zero, surface_names
+from nmdp_pin._robot import (
+    Robot,
+    is_robot,
+    load_robot,
+    stands_at_zero,
+    surface_names,
+    with_frictions,
+)
 from nmdp_pin._robot.overlaps import OverlapCheck
 from nmdp_pin._scenario.contact_sections import (
     AnyContact,
@@ -35,6 +42,7 @@ from nmdp_pin._scenario.sections import (
     AnyDisturbance,
     AnyIntegrator,
     ControllerSection,
+    FrictionSection,
     TerrainSection,
     drop_foreign_options,
     fit_contact,
@@ -93,6 +101,9 @@ class Scenario(Section):
     terrain: TerrainSection = Field(description="table")
     objects: tuple[AnyObject, ...] = Field(
         (), max_length=MOST_OBJECTS, description="list of passive bodies"
+    )
+    friction: FrictionSection = Field(
+        default_factory=lambda: FrictionSection.model_validate({}), description="table"
     )
     contact: AnyContact = Field(description="table")
     contact_rules: tuple[AnyContactRule, ...] = Field(
@@ -191,7 +202,11 @@ class Scenario(Section):
         Raises:
             RobotError: the description cannot be used.
         """
-        return with_objects(self._bare_robot(visuals=visuals), self.robot, self.objects)
+        robot = with_objects(self._bare_robot(visuals=visuals), self.robot, self.objects)
+        pairs = [((a, b), mu) for a, b, mu in self.friction.pairs]
+        if len(dict(pairs)) < len(pairs):
+            raise ScenarioError("a pair is given twice", file=self._file, key="friction.pairs")
+        return with_frictions(robot, dict(pairs))
 
     def _bare_robot(self, *, visuals: bool) -> Robot:
         """The robot without objects."""

@@ -11,7 +11,7 @@ from nmdp_pin._contact import DryFriction, Penalty
 from nmdp_pin._control.controller import Controller
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
-from nmdp_pin._control.stable_pd import Gains, Passive, StablePD
+from nmdp_pin._control.stable_pd import Gains, Passive, StablePD, VelocityServo
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.presets import preset_options
 from nmdp_pin._integrators.stage_minimiser import OPTIONS
@@ -23,6 +23,7 @@ from nmdp_pin._scenario.section import OptionsSection, Section, chosen, options_
 from nmdp_pin._simulator.argument_check import MAX_STEP
 from nmdp_pin._simulator.step_control import CONTROLS, Halving, StepControl
 from nmdp_pin._terrain import SHAPES, Shape
+from nmdp_pin._terrain.shape import Friction
 from nmdp_pin.errors import ControlError
 
 
@@ -68,7 +69,12 @@ def stable_pd(
     return StablePD(robot, kp=kp, kd=kd, gait=reference, track_velocity=track_velocity)
 
 
-CONTROLLERS: dict[str, Any] = {"stable-pd": stable_pd, "hold": hold, "none": Passive}
+CONTROLLERS: dict[str, Any] = {
+    "stable-pd": stable_pd,
+    "velocity": VelocityServo,
+    "hold": hold,
+    "none": Passive,
+}
 """What makes a controller, by kind: a class or function of the robot, of its q, and of options."""
 
 
@@ -98,6 +104,16 @@ class ShapeSection(OptionsSection):
 
 
 AnyShape = Annotated[ShapeSection, SerializeAsAny(), chosen(ShapeSection, "kind", lambda: SHAPES)]
+
+
+class FrictionSection(Section):
+    """Friction of pairs of bodies."""
+
+    pairs: tuple[tuple[str, str, Friction], ...] = Field(
+        (),
+        description="lists of two names of links or objects, or one and `terrain`, and their "
+        "coefficient in the place of the larger one of their surfaces",
+    )
 
 
 class TerrainSection(Section):

@@ -1,15 +1,17 @@
 """Checks of the arguments of a simulator."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._control.controller import Command, CommandSource
+from nmdp_pin._control.controller import Command, CommandSource, ExternalWrench
 from nmdp_pin._kernels.algebra.linear import all_finite
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._robot.model import base_velocities
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import ControlError, NmdpError, StateError
@@ -88,9 +90,19 @@ class ArgumentCheck:
             raise ControlError("kp is given without q_target: say where the joints should go")
         if "q_target" in arrays:
             self._check_manifold("q_target", arrays["q_target"], ControlError)
-        result = Command(**arrays, base_gains=command.base_gains)
+        result = Command(
+            **arrays, base_gains=command.base_gains, wrenches=self._wrenches(command.wrenches)
+        )
         self.refuse_base_gains(result)
         return result
+
+    def _wrenches(self, wrenches: Sequence[ExternalWrench]) -> tuple[ExternalWrench, ...]:
+        """Check wrenches on links."""
+        for wrench in wrenches:
+            if not isinstance(wrench, ExternalWrench):
+                raise ControlError(f"wrenches must hold ExternalWrench, got {wrench!r}")
+            frame_named(self._model, wrench.frame, ControlError, "a wrench")
+        return tuple(wrenches)
 
     def refuse_base_gains(self, command: Command) -> None:
         """Refuse gains on a floating base that are not asked for."""
@@ -125,7 +137,7 @@ class ArgumentCheck:
             )
         k = len(contacts)
         shapes = {
-            "w": (k, self._n_vertices),
+            "w": (k, self._n_vertices if warm.forces is None else np.shape(warm.w)[-1]),
             "joints": (self._n_joints,),
             "a": (self._model.nv,),
             "forces": (k, 3),
@@ -147,7 +159,7 @@ class ArgumentCheck:
                 )
         w, joints = warm.w, warm.joints
         feasible = not w.size or (w.min() >= 0.0 and w.sum(axis=1).max() <= 1.0 + _SUM_TOLERANCE)
-        if joints.size:
+        if joints.size and warm.forces is None:
             feasible = feasible and 0.0 <= joints.min() and joints.max() <= 1.0 + _SUM_TOLERANCE
         if not (feasible and 0.0 < warm.gamma < np.inf):
             raise StateError(

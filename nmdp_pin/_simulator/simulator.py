@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin._contact import ContactLaw, WrenchSpace
+from nmdp_pin._contact import ContactLaw, FrictionCone, WrenchSpace
 from nmdp_pin._contact.wrench_space import check_shapes
-from nmdp_pin._control.controller import Command, CommandSource, Controller, Timed
+from nmdp_pin._control.controller import Command, CommandSource, Timed
+from nmdp_pin._control.conversion import ControllerLike, controller_of
+from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (
@@ -75,7 +77,7 @@ class Simulator:
         self._integrator = self._build()
         n_pairs = n_pairs_of(self._integrator.candidates)
         self._check = ArgumentCheck(robot, n_pairs, contact.n_vertices)
-        self._lock = threading.Lock()
+        self._lock, self._loads = threading.Lock(), Loads(robot.model)
         self.vector = StateVector(robot.model)
 
     @property
@@ -116,7 +118,7 @@ class Simulator:
                 f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
             )
         self.control.check(method)
-        if isinstance(law, WrenchSpace):
+        if isinstance(law, WrenchSpace) and type(law) is not FrictionCone:
             check_shapes(law, self.robot)
         try:
             return method(self.system, **self.options)
@@ -180,9 +182,14 @@ class Simulator:
         """
         check_step(h)
         self._check.state(state)
-        source = self.checked_source(command)
+        return self._stepped(state, self.checked_source(command), h)
+
+    def _stepped(self, state: State, source: CommandSource, h: float) -> StepResult:
+        """A step of checked arguments."""
+        loaded = self._loads.on(source, state)
         with self._lock:
-            return self.control.step(self._integrator, state, source, h)
+            result = self.control.step(self._integrator, state, loaded, h)
+        return replace(result, external=loaded.wrenches) if loaded.wrenches else result
 
     def step_x(
         self,
@@ -215,7 +222,7 @@ class Simulator:
     def run(
         self,
         state: State,
-        controller: Controller,
+        controller: ControllerLike,
         *,
         dt: float,
         duration: float,
@@ -225,7 +232,9 @@ class Simulator:
 
         Args:
             state: start.
-            controller: source of the commands.
+            controller: source of the commands; a function of the state at the start of a step and
+                its length, which returns a torque (nv,) or a `Command`; a `Command` that is held;
+                None: no torque.
             dt: length of a step [s]; the last one ends at the duration.
             duration: simulated time [s].
             on_failure: "stop" yields the failed result and ends; "raise" raises StepFailed.
@@ -240,6 +249,7 @@ class Simulator:
         if not (is_real(duration) and 0.0 <= duration < np.inf):
             raise StateError(f"duration must be a finite number of seconds >= 0, got {duration!r}")
         self._check.state(state)
+        controller = controller_of(controller)
         end = state.t + duration
         steps = max(int(np.ceil(duration / dt - 1e-9)), 0)
         for k in range(steps):
@@ -250,8 +260,7 @@ class Simulator:
             )
             if timed and k == 0:
                 self.checked_command(command.at(state.t + h))
-            with self._lock:
-                result = self.control.step(self._integrator, state, command, h)
+            result = self._stepped(state, command, h)
             if not result.status.ok and on_failure == "raise":
                 raise StepFailed(result, self.checked_command(command.at(state.t + h)), h)
             yield result

@@ -134,7 +134,9 @@ def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State
     sizes = tuple(size for part in made for size in part.step_sizes)
     discarded = len(tried) - len(made)
     if not last.status.ok:
-        return replace(last, state=start, step_sizes=sizes, discarded=discarded, **counts)
+        return replace(
+            last, state=start, start=start, step_sizes=sizes, discarded=discarded, **counts
+        )
     # forces are those of the impulse over the whole step
     lengths = np.array([sum(part.step_sizes) for part in made])
     wrenches = np.tensordot(lengths / lengths.sum(), [part.wrenches for part in made], axes=1)
@@ -144,6 +146,8 @@ def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State
         contact_forces=wrenches[:, :3],
         step_sizes=sizes,
         discarded=discarded,
+        start=start,
+        parts=tuple(made) if len(made) > 1 else (),
         **counts,
     )
 

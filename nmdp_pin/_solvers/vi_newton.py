@@ -16,12 +16,10 @@ class ViNewton:
     The default tolerances change no error of a trajectory in its third digit (docs/choices.md, 6).
 
     Args:
-        tolerance: tolerance of the norm of G over the weight.
+        tolerance: tolerance of the entries of G, as shares of the forces that give their dofs the
+            acceleration of gravity.
         slip: sliding velocity that other forces could still prevent at a contact [m/s].
         max_iterations: largest number of iterations from one initial guess.
-        loose: norm of G over the weight up to which an iteration may take it.
-        proximal: least proximal term, relative to the curvature of each contact. With less,
-            weights find their way along long valleys sooner and are less unique.
 
     Raises:
         IntegratorError: an option is out of range.
@@ -31,9 +29,7 @@ class ViNewton:
 
     tolerance: Positive = 1e-4
     slip: Positive = 1e-4
-    max_iterations: Annotated[Count, Field(ge=1)] = 25
-    loose: Positive = 1.0
-    proximal: Positive = 1e-6
+    max_iterations: Annotated[Count, Field(ge=1)] = 40
 
     def __post_init__(self) -> None:
         check_fields(self, IntegratorError)

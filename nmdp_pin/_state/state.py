@@ -15,13 +15,14 @@ class WarmStart:
     Args:
         contacts: numbers of the pairs of a contact point and a shape that touch, or of features
             of two polytopes, ascending, shape (k,).
-        w: weights of the wrench-space vertices of these contacts [-], shape (k, n_vertices).
-        joints: weights of the joints with a stop or dry friction [-], shape (n_joints,).
+        w: weights of the wrench-space vertices of these contacts [-], shape (k, n_vertices), or
+            (k, 0) where `forces` are given.
+        joints: forces of the joints with a stop or dry friction [N m, N] where `forces` are given,
+            else their weights [-], shape (n_joints,).
         a: acceleration at the end of the step, with which the next one is predicted [rad/s^2,
             m/s^2], shape (nv,).
         gamma: step-size parameter of the projected gradient method [-].
-        forces: contact forces of methods that solve for forces instead of weights, world frame
-            [N], shape (k, 3).
+        forces: contact forces of methods that solve for forces, world frame [N], shape (k, 3).
     """
 
     contacts: np.ndarray

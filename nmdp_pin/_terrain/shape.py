@@ -30,13 +30,14 @@ class Shape(abc.ABC):
     """Base class of terrain shapes.
 
     Args:
-        friction: friction coefficient [-].
+        friction: friction coefficient; None: that of what it touches, and 0.7 where that has none
+            either [-].
 
     Raises:
         TerrainError: an option is out of range.
     """
 
-    friction: Friction = DEFAULT_FRICTION
+    friction: Friction | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, TerrainError)
@@ -44,6 +45,11 @@ class Shape(abc.ABC):
 
     def _check(self) -> None:  # noqa: B027
         """Check what the types of the options do not say; a shape may have nothing to check."""
+
+    @property
+    def coefficient(self) -> float:
+        """Its friction coefficient on what has none of its own [-]."""
+        return DEFAULT_FRICTION if self.friction is None else self.friction
 
     @abc.abstractmethod
     def collision_geometry(self) -> coal.CollisionGeometry:

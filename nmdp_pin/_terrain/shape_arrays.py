@@ -45,7 +45,7 @@ class Surface(NamedTuple):
         normal: outward unit normal, the gradient of the distance, shape (n, 3).
         curvature: derivative of the normal, the Hessian of the distance [1/m], shape (n, 3, 3);
             None if it is zero at all points.
-        friction: friction coefficient of the nearest shape [-], shape (n,).
+        friction: friction coefficient of the nearest shape on what has none [-], shape (n,).
         shape: index of the nearest shape, -1 where there is none, shape (n,).
     """
 
@@ -82,7 +82,7 @@ def shape_arrays(shapes: Sequence[Shape]) -> ShapeArrays:
     meshes: list[tuple[np.ndarray, np.ndarray]] = []
     for row, kind, (index, shape) in zip(rows, kinds, found, strict=True):
         M = shape.placement
-        row[:3], row[3:12], row[15] = M.translation, M.rotation.ravel(), shape.friction
+        row[:3], row[3:12], row[15] = M.translation, M.rotation.ravel(), shape.coefficient
         kind[:2] = _KINDS[type(shape)], index
         if isinstance(shape, Plane):
             row[[5, 8, 11]], row[12] = shape.unit_normal, shape.level

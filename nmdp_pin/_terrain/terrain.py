@@ -55,8 +55,8 @@ class Terrain:
 
     @property
     def friction(self) -> np.ndarray:
-        """Friction coefficients of the shapes [-], shape (len(shapes),)."""
-        return np.array([shape.friction for shape in self.shapes])
+        """Friction coefficients of the shapes on what has none [-], shape (len(shapes),)."""
+        return np.array([shape.coefficient for shape in self.shapes])
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper corner of a box around all shapes [m], infinite where one is a plane."""

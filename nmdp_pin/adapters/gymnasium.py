@@ -9,6 +9,7 @@ import pinocchio as pin
 from nmdp_pin._contact import FrictionCone, WrenchSpace, stiffness_for_static_depth
 from nmdp_pin._integrators import StepResult, integrator_named
 from nmdp_pin._robot import Robot, load_robot
+from nmdp_pin._sensors.sensors import Readings, Sensors
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import Halving
 from nmdp_pin._state.state import State
@@ -25,10 +26,11 @@ except ImportError as error:
 
 HOPPER, WALKER = "nmdp-pin/Hopper-v0", "nmdp-pin/Walker3D-v0"
 STATIC_DEPTH = 1e-3  # [m] at which all contact points together carry the robot
+LARGEST = 1e6  # in the unit of a sensor, that is observed
 MIN_STEP = 1e-3  # [s] a learner rather loses an episode than waits for shorter steps
 
 
-class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
     """Environment of a simulator and a task, with one action in [-1, 1] for each motor.
 
     An episode is terminated when the robot is no longer healthy, and truncated after `duration` or
@@ -41,6 +43,8 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         dt: length of a step [s].
         duration: length of an episode [s].
         terminate_when_unhealthy: whether an episode ends when the robot falls.
+        sensors: what is observed instead of the task's observation: the readings one after another,
+            or by name where one is a picture; the seed of an episode is that of their noise.
         render_mode: "human": page in the browser, in real time; "rgb_array": `render` returns
             pictures (extra `video`); None: no rendering.
 
@@ -58,6 +62,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         dt: float = 0.02,
         duration: float = 8.0,
         terminate_when_unhealthy: bool = True,
+        sensors: Sensors | None = None,
         render_mode: str | None = None,
     ) -> None:
         if not 0.0 < dt <= duration:
@@ -76,8 +81,12 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._view: Any = None
         self._forces: np.ndarray | None = None  # of the last step [N]
         self._shown_until = 0.0  # clock time of the last step shown [s]
+        self.sensors = sensors
+        self._readings = None if sensors is None else sensors.read(self._state)
         low, high = task.observed_range(self._base, self._state)
         self.observation_space = spaces.Box(low, high, dtype=np.float64)
+        if self._readings is not None:
+            self.observation_space = _space_of(self._readings)
         self.action_space = spaces.Box(-1.0, 1.0, (len(self._motors),), np.float32)
 
     @property
@@ -85,9 +94,14 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """State of the episode."""
         return self._state
 
+    @property
+    def readings(self) -> Readings | None:
+        """Last readings of the sensors; None without sensors."""
+        return self._readings
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode near the standing pose.
 
         Args:
@@ -100,9 +114,11 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             given = self.simulator.state(*self.task.start(self.simulator.robot, self.np_random))
         self._state, self._forces = given, None
         self._end = given.t + self._duration
+        if self.sensors is not None:
+            self._readings = self.sensors.read(given, seed=int(self.np_random.integers(2**31)))
         return self._observed(), {"status": "converged"}
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Make one step; actions are clipped to [-1, 1]."""
         action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
         before = self._state
@@ -112,6 +128,8 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if not result.status.ok:
             return self._observed(), 0.0, False, True, info
         self._state, self._forces = result.state, result.contact_forces
+        if self.sensors is not None:
+            self._readings = self.sensors.read(result, self._readings)
         rewards = self.task.rewards(self._base, before, result.state, action)
         info |= rewards | {"x_position": float(result.state.q[self._base.ground[0]])}
         terminated = self._terminates and not self.task.healthy(self._base, result.state)
@@ -145,8 +163,12 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._view.close()
             self._view = None
 
-    def _observed(self) -> np.ndarray:
-        return self.task.observation(self._base, self._state)
+    def _observed(self) -> Any:
+        if self._readings is None:
+            return self.task.observation(self._base, self._state)
+        if isinstance(self.observation_space, spaces.Dict):
+            return {name: _bounded(value) for name, value in self._readings.items()}
+        return _bounded(self._readings.vector)
 
     def _show(self, result: StepResult) -> None:
         from nmdp_pin.viz.viewer import Viewer
@@ -158,6 +180,22 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         now = time.perf_counter()
         self._shown_until = max(self._shown_until, now - self.dt) + self.dt
         time.sleep(max(self._shown_until - now, 0.0))
+
+
+def _space_of(readings: Readings) -> spaces.Space[Any]:
+    """Space of readings: numbers one after another, or all by name where there are pictures."""
+    if all(value.dtype == float for value in readings.values()):
+        return spaces.Box(-LARGEST, LARGEST, readings.vector.shape, np.float64)
+    found = {}
+    for name, value in readings.items():
+        low, high = (-LARGEST, LARGEST) if value.dtype == float else (0, 255)
+        found[name] = spaces.Box(low, high, value.shape, value.dtype.type)
+    return spaces.Dict(found)
+
+
+def _bounded(value: np.ndarray) -> np.ndarray:
+    """Readings within the bounds of their space."""
+    return np.clip(value, -LARGEST, LARGEST) if value.dtype == float else value
 
 
 def simulator_for(

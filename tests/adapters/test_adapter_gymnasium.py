@@ -9,7 +9,7 @@ gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from nmdp_pin import load_robot  # noqa: E402
+from nmdp_pin import Sensors, load_robot  # noqa: E402
 from nmdp_pin._simulator.step_control import Halving  # noqa: E402
 from nmdp_pin._solvers.vi_newton import ViNewton  # noqa: E402
 from nmdp_pin.adapters.gymnasium import (  # noqa: E402
@@ -20,7 +20,8 @@ from nmdp_pin.adapters.gymnasium import (  # noqa: E402
 )
 from nmdp_pin.adapters.locomotion import Base, Forward  # noqa: E402
 from nmdp_pin.adapters.motors import Motors  # noqa: E402
-from nmdp_pin.errors import ControlError, StateError  # noqa: E402
+from nmdp_pin.errors import ControlError, StateError, ViewerError  # noqa: E402
+from nmdp_pin.sensors import Accelerometer, Gyroscope, JointPositions  # noqa: E402
 
 IDS = (HOPPER, WALKER)
 STEPS = 10
@@ -192,3 +193,46 @@ def test_mistakes_are_named():
         gymnasium.make(HOPPER, dt=0.0)
     with pytest.raises(StateError, match="fixed base"):
         Base.of(load_robot("hopper", base="fixed"))
+
+
+def sensing(**options):
+    """The hopper that observes what noisy sensors read."""
+    simulator = simulator_for(load_robot("gym-hopper"))
+    sensors = Sensors(
+        simulator.robot,
+        [Gyroscope(noise=0.1), Accelerometer(delay=0.04), JointPositions(rate=25.0)],
+    )
+    task = Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2)
+    return SimulatorEnv(simulator, task, sensors=sensors, **options)
+
+
+def test_sensors_are_observed():
+    """Observations are the readings, whose noise follows from the seed of the episode."""
+    env = sensing()
+    check_env(env, skip_render_check=True)
+    observed, *_ = run(env, STEPS)
+    np.testing.assert_array_equal(run(sensing(), STEPS)[0], observed)
+    np.testing.assert_array_equal(env.readings.vector, observed[-1])
+    assert observed.shape == (STEPS + 1, 3 + 3 + 3)
+    angles = observed[:, 6:]
+    assert (angles[2] == angles[3]).all() or (angles[1] == angles[2]).all()  # 25 Hz, steps of 20 ms
+    assert not (env.reset(seed=4)[0][:3] == env.reset(seed=5)[0][:3]).any()
+
+
+def test_pictures_are_observed_by_name():
+    """With a camera, observations are a dictionary of readings."""
+    pytest.importorskip("vtkmodules")
+    from nmdp_pin.viz.camera_sensor import Camera
+
+    simulator = simulator_for(load_robot("gym-hopper"))
+    sensors = Sensors(simulator.robot, [Gyroscope(), Camera(size=(32, 24))])
+    try:
+        env = SimulatorEnv(
+            simulator, Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2), sensors=sensors
+        )
+    except ViewerError as error:
+        pytest.skip(str(error))
+    check_env(env, skip_render_check=True)
+    observed, _ = env.reset(seed=0)
+    assert observed["camera"].shape == (24, 32, 3)
+    assert observed["gyroscope"].shape == (3,)

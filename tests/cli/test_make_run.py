@@ -39,8 +39,7 @@ def test_six_lines_say_what_happened(made):
     assert lines[6:] == [f"wrote {folder / name}" for name in files]
     assert all((folder / name).stat().st_size > 1e5 for name in files)
     assert re.fullmatch(
-        r"robosimian: jumped 7 times, highest (0\.9\d|1\.\d\d) m above the start; "
-        r"(landed|in the air at the end)",
+        r"robosimian: jumped 4 times, highest 0\.6\d m above the start; landed",
         lines[0],
     )
     starts = ["base: rose", "joints: ", "contacts: ", "steps: 200, 0 failed", "speed: 10 s"]

@@ -19,7 +19,8 @@ ROUNDING = 1e-12  # of derivatives of the order of 1, from differences over move
 TIGHT = {"vi_newton.tolerance": 1e-8, "vi_newton.slip": 1e-6}  # of the weight, [m/s]
 MOTION = 1e-8  # [m, rad]
 FORCE = 1e-6  # of the weight
-SAVED = 2.0  # factor on outer iterations at 20 ms that secants save at least; measured 7
+SAVED = 2.0  # factor on outer iterations at 20 ms that secants save at least
+ZETA = 1e-4  # of the papers' engine; cones with one keep weights, whose derivative is left out
 
 
 class Linear:
@@ -143,14 +144,14 @@ def test_tiny_moves_teach_nothing(move):
     assert not np.allclose(found[0], known[0])
 
 
-def jump(method, dt, *, secants=True, recovery=RECOVERY):
+def jump(method, dt, *, secants=True, recovery=RECOVERY, zeta=0.0):
     """Robosimian's jump by that method, with the dissipation principle."""
     options = {"name": f'"{method}"', "order": 1, "dt": dt} | TIGHT
     if not secants:
         options["secants"] = "false"
     overrides = [f"integrator.{key}={value}" for key, value in options.items()]
-    overrides.append(f"contact.recovery={recovery}")
-    return Scenario.load("robosimian-jump", overrides=overrides).build(visuals=False)
+    overrides += [f"contact.recovery={recovery}", f"contact.zeta={zeta}"]
+    return Scenario.load("robosimian-jump-paper", overrides=overrides).build(visuals=False)
 
 
 @pytest.mark.parametrize("dt", [0.01, 0.05])
@@ -176,10 +177,14 @@ def test_zeroth_order_converges_to_the_solution_of_first_order(form, dt):
 
 
 def test_without_secants_the_solution_is_the_same_and_takes_longer():
-    """The papers' zeroth order, which leaves the derivative out: at 20 ms, where it converges."""
+    """The papers' zeroth order, which leaves the derivative out: at 20 ms, where it converges.
+
+    Of forces nothing is left out but the turning of their frames.
+    """
     dt, iterations = 0.02, {True: 0, False: 0}
     setups = {
-        secants: jump("ne-zonmdp", dt, secants=secants, recovery=0.0) for secants in iterations
+        secants: jump("ne-zonmdp", dt, secants=secants, recovery=0.0, zeta=ZETA)
+        for secants in iterations
     }
     state, compared = setups[True].state, 0
     for _ in range(50):

@@ -212,7 +212,8 @@ def numbers(result: StepResult) -> dict[str, np.ndarray]:
     found = {
         f.name: np.asarray(getattr(result, f.name), dtype=float)
         for f in fields(result)
-        if f.name not in ("state", "status") and getattr(result, f.name) is not None
+        if f.name not in ("state", "status", "start", "parts", "external")
+        and getattr(result, f.name) is not None
     }
     found |= {"t": np.array(result.state.t), "q": result.state.q, "v": result.state.v}
     warm = result.state.warm

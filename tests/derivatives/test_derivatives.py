@@ -20,7 +20,7 @@ from nmdp_pin._kernels.derivative.material_rates import (
 from nmdp_pin._kernels.derivative.step_derivatives import stage_rates
 from nmdp_pin._kernels.derivative.step_response import second_reference
 from nmdp_pin._kernels.step.stage import evaluate
-from nmdp_pin._kernels.step.step import open_step, state_stage
+from nmdp_pin._kernels.step.step_start import open_step, state_stage
 from nmdp_pin._state.state import State
 
 H = 0.05  # [s]

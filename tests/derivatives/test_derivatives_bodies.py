@@ -106,6 +106,12 @@ def test_bodies_in_the_air(method, order, kind):
 def test_friction_of_bodies(order):
     """One column a shape, those of bodies after those of the terrain: error below 2e-6."""
     sim, state, command = in_the_air("ne-nmdp", "box", order)
+    surfaces = {  # the larger coefficient counts
+        joint: Terrain([replace(shape, friction=0.4 + 0.1 * joint) for shape in surface.shapes])
+        for joint, surface in sim.robot.surfaces.items()
+    }
+    robot = replace(sim.robot, surfaces=surfaces)
+    sim = Simulator(robot, sim.terrain, sim.contact, sim.method, **sim.options)
     result = sim.step(state, command, H)
     found = step_derivatives(
         sim, state, command, H, result=result, with_respect_to=("friction",)

@@ -29,8 +29,10 @@ RELATIVE = scenes.RELATIVE
 REDUNDANT = 1e-5  # of four feet that share a load; their differences are good to 5e-6
 MINIMISED = 1e-4  # of velocities that are known to the 1e-11 rad/s that PGM leaves
 SHALLOW = 1e-4  # differences over 1e-11 m
+# Remainders of feet that stick are those of solutions below: 1e-10 m/s, of motions of 3e-12 m.
+SMALLEST = 1e-6
 SLOPE = 0.1  # of the order of Taylor remainders over a decade and a half
-WRENCHES = {"vi_newton": ViNewton(tolerance=1e-12, slip=1e-10, proximal=1e-9)}
+WRENCHES = {"vi_newton": ViNewton(tolerance=1e-12, slip=1e-10)}
 H = scenes.H
 FALL = 0.15  # [s] in which a body falls by more than 0.1 m in first order
 
@@ -85,23 +87,6 @@ def test_a_box_that_touches_unexpectedly(method):
     state = sim.state(v=np.array([0.1, 0.05, 0.0, 0.0, 0.0, 0.1]))
     assert sim.step(state, None, FALL).contact_depths.max() > 0.0
     check(sim, state, Command(), FALL)
-
-
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-def test_weights_that_are_zero_by_chance(method):
-    """A box held by opposite weights alone: it sticks in all directions, and no kink is there."""
-    sim, state = scenes.box(method, "sticking")
-    result = sim.step(state, None, H)
-    warm = result.state.warm
-    w = np.zeros_like(warm.w)
-    w[:, [0, 3]] = 0.5 * warm.w.sum() / len(w)
-    state = replace(state, warm=replace(warm, w=w))
-    held = sim.step(state, None, H).state.warm.w
-    assert len(held) == 4
-    assert held[:, [1, 2, 4, 5]].max() <= 1e-6 < held[:, [0, 3]].min()
-    found = check(sim, state, Command(), H)
-    assert not found.one_sided
-    assert np.abs(found.dx_dx[7, 7]) <= RELATIVE, "pushed along y it does not move"
 
 
 @pytest.mark.parametrize("pushed", [False, True], ids=["standing", "pushed"])
@@ -189,7 +174,7 @@ def test_taylor_remainders_fall_with_the_square(regime, order):
         sim, state, command = scenes.standing("planar", "ne-nmdp", False, order)
     else:
         command = Command()
-    sizes = np.geomspace(3e-5, 1e-3, 5) if regime != "sticking" else np.geomspace(1e-7, 1e-5, 5)
+    sizes = np.geomspace(3e-5, 1e-3, 5) if regime != "sticking" else np.geomspace(SMALLEST, 1e-5, 5)
     slope = scenes.taylor_order(sim, state, command, H, sizes)
     assert slope > 2.0 - SLOPE
 
@@ -240,13 +225,13 @@ def test_first_touch_while_sliding(depth, order):
 
 @pytest.mark.parametrize(
     ("control", "order"),
-    [(ErrorControl(rtol=0.2), 1), (ErrorControl(rtol=0.3), 2), (Halving(), 1), (Halving(), 2)],
+    [(ErrorControl(rtol=0.2), 1), (ErrorControl(rtol=0.3), 2), (Halving(), 1)],
 )
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
 def test_sub_steps_are_chained(method, control, order):
     """An impact in sub-steps: their derivatives are multiplied."""
     tight, state = scenes.box(method, "sliding")
-    few = replace(tight.options["vi_newton"], max_iterations=5)
+    few = replace(tight.options["vi_newton"], max_iterations=3)
     options = {"order": order, "control": control}
     if control.name == "error":
         options |= tight.options | options

@@ -11,7 +11,9 @@ TUTORIAL = page("tutorial.md")
 HEIGHT = 0.005  # [m]; the last digit of a search may change with the solver
 
 
-@pytest.mark.parametrize("name", ["getting_started.md", "scenarios.md", "terrain.md"])
+@pytest.mark.parametrize(
+    "name", ["control_and_sensing.md", "getting_started.md", "scenarios.md", "terrain.md"]
+)
 def test_the_code_runs(name, tmp_path, monkeypatch):
     """A reader who pastes it into a file gets no error."""
     monkeypatch.chdir(tmp_path)

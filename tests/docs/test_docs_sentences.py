@@ -15,6 +15,10 @@ from nmdp_pin.experiments.data_file import read_data, value
 WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven")
 
 
+FEW, MORE = {"1": 5, "2": 10}, {"1": 8, "2": 16}
+AIMS = {"0": FEW, "0.15": FEW, "0.4": MORE}  # evaluations a step on hard ground: noise, order
+
+
 def rows(name: str, **key: str) -> list[dict[str, str]]:
     """Rows of a data file that have these texts."""
     found = read_data(ROOT / f"docs/results/{name}.csv")
@@ -38,12 +42,25 @@ def span(numbers: list[float], digits: int) -> str:
     return f"{min(numbers):.{digits}f} to {max(numbers):.{digits}f}"
 
 
+def tilts_of(name: str, method: str) -> dict[float, float]:
+    """Largest tilt [degrees] of a method by the length of the step [ms]."""
+    found = {}
+    for title in rows(name)[0]:
+        first, _, length = title.partition(" ")
+        if first == method:
+            found[float(length.removesuffix(" ms"))] = max(value(r, title) for r in rows(name))
+    return found
+
+
 def nmdp() -> list[str]:
     """Of the evaluation of the NMDP paper."""
     tilts = {
         title: max(value(row, title) for row in rows("fig3-paper"))
         for title in rows("fig3-paper")[0]
     }
+    wide = tilts_of("fig3-paper-wide", "ne-nmdp")
+    long = [tilt for ms, tilt in wide.items() if ms >= 15.0]
+    default = tilts_of("fig3-recommended-dissipation-order2-wide", "ne-nmdp")
     of_mdp = [tilt for title, tilt in tilts.items() if title.startswith("ne-mdp")]
     turned = sum(tilt > 90.0 for tilt in of_mdp)
 
@@ -108,6 +125,12 @@ def nmdp() -> list[str]:
         for table in ("paper-contact", "paper")
     )
     return [
+        f"tilts by at most {max(long):.1f} degrees at 15 to 50 ms, as in the paper, but by "
+        f"{wide[10.0]:.1f} at 10 ms and {wide[5.0]:.1f} at 5 ms",
+        "over 5 to 50 ms NE-NMDP spreads by {:.2f} m in the walk and {:.2f} m in walk-fast".format(
+            *(spread(motion, "ne-nmdp", "paper-wide") for motion in (walk, fast))
+        ),
+        f"the default tilts by {span([*default.values()], 0)} degrees",
         f"NE-MDP tilts by {span(of_mdp, 0)} degrees at 1 to 5 ms and turns over in "
         f"{WORDS[turned]} of {WORDS[len(of_mdp)]} runs",
         f"agrees to {height:.2f} m. In {WORDS[int(falls)]} runs of NE-MDP the torso falls",
@@ -165,7 +188,16 @@ def pbad() -> list[str]:
         if row["control"] == "halving"
     }
     equal = [counted["pbfd", h] / counted["ne-ncp", h] for h in ("0.002", "0.005", "0.01")]
+    lm, lbfgs = (
+        [value(row, "mean iterations") for row in rows("pbad-fig4") if row["optimiser"] in own]
+        for own in (("pbd jtj-lm", "pbfd jtj-lm"), ("pbd lbfgs", "pbfd lbfgs"))
+    )
+    slow = lm.index(max(lm))
+    more, fewer = lm.pop(slow), lbfgs.pop(slow)
+    assert all(a < b for a, b in zip(lm, lbfgs, strict=True))
     return [
+        f"{span(lm, 1)} a step against {span(lbfgs, 1)}, in all cases but one: PBD on the "
+        f"swinging chain at 20 ms, {more:.1f} against {fewer:.1f}",
         f"{long['halved steps']} of {long['steps']} steps are halved, down to "
         f"{1e3 * value(long, 'smallest step [s]'):.0f} ms. With fixed steps it fails from "
         f"{first_failure('pbfd'):g} ms on",
@@ -353,10 +385,19 @@ def accuracy() -> list[str]:
         ]
         for name in ("robosimian-walk", "spider-walk")
     }
+    hard = rows("hard-ground")
+    count = {key: sum(int(row[key]) for row in hard) for key in ("steps", "failed", "halved")}
+    assert not count["failed"]
+    dear = [row for row in hard if value(row, "evaluations") > AIMS[row["noise"]][row["order"]]]
+    halved = sum(value(r, "halved") >= value(r, "steps") / 100 for r in hard if r not in dear)
+    assert {row["step"] for row in dear} == {"0.04"}
     top = line("limits-top", "`ne-nmdp`, second order")
     assert top[2] == pytest.approx(top[0], abs=0.01)
-    deep = line("limits-motion", "robosimian-jump, 4 s, 50 ms")
+    deep = line("limits-motion", "robosimian-jump-paper, 4 s, 50 ms")
     return [
+        f"None of {count['steps']:,} steps failed, and {count['halved']} were halved",
+        f"{len(hard) - len(dear)} of {len(hard)} cells meet it",
+        f"In {halved} of those that do, 1 % or more of the steps were halved",
         f"[down to {100.0 / max(soft):.0f} % of the CPU time]",
         f"rises {long[0]}, {long[1]} and {long[2]} m at 30, 40 and 50 ms, "
         f"{rise['order2']['5']:.3f} m in the limit",
@@ -373,7 +414,7 @@ def accuracy() -> list[str]:
         f"order it reaches {cell('limits-top', '`ne-nmdp`, first order', '1 ms'):.1f} rad",
         "keeps {:.0f}, {:.0f} and {:.0f} % of its spin after a second with steps of 2, 5 and "
         "10 ms".format(*(100.0 / np.sqrt(1.0 + 2.0 / 3.0 * h * 100.0) for h in (2e-3, 5e-3, 0.01))),
-        f"rises at up to ρ d/p, {RECOVERY / 2 * 0.075:.2f} m/s from 75 mm",
+        f"rises at up to σ d/p, {RECOVERY / 2 * 0.075:.2f} m/s from 75 mm",
         *(
             f"{a:.2f} and {b:.2f} m instead of {c:.2f} and {d:.2f} m"
             for a, b, c, d in gait.values()
@@ -384,16 +425,15 @@ def accuracy() -> list[str]:
 def readme() -> list[str]:
     """Of the README."""
     stiff = [f"jump-kp1e{power}" for power in (4, 5, 6)]
-    assert max(ratios(*stiff, "go2-stand-up")) < 1.0
+    assert max(ratios(*stiff, "go2-stand-up")) <= 1.0
     rise = rows("jump-order2", **{"dt ms": "5"})[0]
     veers, further = (
-        [cell("limits-cone", row, m) for m in ("6 (default)", "24")]
+        cell("limits-cone", row, "6")
         for row in ("veers by at most [deg]", "slides further by at most [%]")
     )
     return [
-        f"jump rises {value(rise, 'first rise m'):.2f} m in the limit",
-        f"veer by up to {veers[0]:g} degrees and slide up to {further[0]:g} % further (24 edges: "
-        f"{veers[1]:g} degrees, {further[1]:g} %)",
+        f"the first jump rises {value(rise, 'first rise m'):.2f} m in the limit of short steps",
+        f"veer by up to {veers:g} degrees and slide up to {further:g} % further",
     ]
 
 

@@ -1,7 +1,16 @@
 """The README's snippets run as they stand."""
 
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
 import pytest
-from pages import code_on, page
+from pages import ROOT, code_on, page
 
 from nmdp_pin import Scenario, run
 
@@ -34,6 +43,58 @@ def test_rises_of_the_table(order, title):
     said = dict(zip(head.split("|")[2:-1], line.split("|")[2:-1], strict=True))
     for step in STEPS:
         words = [f"integrator.order={order}", f"integrator.dt={step / 1e3}", "duration=1.9"]
-        height = run(Scenario.load("robosimian-jump", overrides=words)).base_position[:, 2]
+        height = run(Scenario.load("robosimian-jump-paper", overrides=words)).base_position[:, 2]
         found = height.max() - height[0]
         assert found == pytest.approx(float(said[f" {step} ms "]), abs=RISE)
+
+
+COMMANDS = code_on(page("../README.md"), "sh")
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """A copy of the tracked files and an environment with an empty home, without a network.
+
+    What pip would fetch is lent by the present environment, except for this package.
+    """
+    checkout, lent, home = (tmp_path / name for name in ("checkout", "lent", "home"))
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a clone")
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).exists():
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, checkout / name, follow_symlinks=False)
+    home.mkdir()
+    lent.mkdir()
+    for path in Path(np.__file__).parents[1].iterdir():
+        if "nmdp_pin" not in path.name and path.suffix != ".pth":
+            (lent / path.name).symlink_to(path)
+    return checkout, {
+        "HOME": str(home),
+        "PYTHONPATH": os.pathsep.join(map(str, (lent, Path(pin.__file__).parents[1]))),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "OMP_NUM_THREADS": "1",
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",  # of a flag that switches off: pip reads it as given
+    }
+
+
+def test_commands_run_as_pasted(bare):
+    """The first block of commands, in a fresh checkout and an empty home, shows the jump."""
+    checkout, environment = bare
+    done = subprocess.run(
+        ["sh", "-ec", COMMANDS[0]], cwd=checkout, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "robosimian: jumped 4 times" in done.stdout
+    assert "warning" not in done.stdout + done.stderr
+    assert (checkout / "jump.html").stat().st_size > 1e5
+
+
+def test_commands_of_make_are_there():
+    """The README names those that run and test a checkout."""
+    goals = re.findall(r"`make (\w+)`", page("../README.md"))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert {"run", "test"} <= set(goals)
+    assert all(f"\n{goal}:" in makefile for goal in goals)

@@ -29,7 +29,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
         {"REPEATS": 1, "LENGTH": 2},
     ),
     "chaos": (
-        ["--motion", "robosimian-jump", "--preset", "recommended", "--ms", "50"],
+        ["--motion", "robosimian-jump-paper", "--preset", "recommended", "--ms", "50"],
         {"RUNS": 2, "SIZES": (1e-6,), "NMDP_STEPS": (0.04, 0.05), "DRAWS": 2},
     ),
     "derivatives": (["--skip", "accuracy", "--steps", "1"], {"COSTS": (("ne-nmdp", {}),)}),
@@ -58,11 +58,11 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
         {"bare_processes": _nothing},
     ),
     "sampling": (["--trajectories", "1"], {"DURATION": 0.04}),
-    "spread": (["robosimian-jump", "--method", "ne-nmdp"], {"NMDP_STEPS": (0.05,)}),
+    "spread": (["robosimian-jump-paper", "--method", "ne-nmdp"], {"NMDP_STEPS": (0.05,)}),
     "start": ([], {"REPEATS": 1, "CODES": {"pass": "pass"}, "COMMANDS": (("--version",),)}),
     "step": (["sliding-box", "--duration", "0.02", "--patch", "2"], {"REPEATS": 1, "CALLS": 1}),
     "terrain": ([], {"COUNTS": (1,), "REPEATS": 1, "SLICE": 1e-4}),
-    "trajectories": (["robosimian-jump", "--set", "duration=0.1"], {"NMDP_STEPS": (0.05,)}),
+    "trajectories": (["robosimian-jump-paper", "--set", "duration=0.1"], {"NMDP_STEPS": (0.05,)}),
     "viewer_frame": (["box"], {"FRAMES": 2}),
     "work_precision": (
         ["arm-push-off"],

@@ -22,7 +22,7 @@ PATIENCE = 60  # [s] for other processes on a machine that is busy
 BOX = RunSpec(scenario="sliding-box", method="ne-nmdp", dt=0.01, duration=0.05, preset="test")
 HOPELESS = dataclasses.replace(
     BOX,
-    scenario="robosimian-jump",
+    scenario="robosimian-jump-paper",
     preset="hopeless",
     dt=0.05,
     duration=0.3,
@@ -73,7 +73,7 @@ def test_settings_reach_the_scenario():
     """What a spec says is what is run."""
     spec = dataclasses.replace(
         BOX,
-        scenario="robosimian-jump",
+        scenario="robosimian-jump-paper",
         objective="kinetic",
         variant="com",
         base="free-flyer",
@@ -175,7 +175,9 @@ def test_processes_give_the_same_runs(tmp_path):
 
 def test_mistakes_of_other_processes_are_raised(tmp_path):
     """A setting that only the start of the run refuses is the same error as in this process."""
-    bad = dataclasses.replace(BOX, scenario="robosimian-jump", overrides=("contact.angle=nan",))
+    bad = dataclasses.replace(
+        BOX, scenario="robosimian-jump-paper", overrides=("contact.angle=nan",)
+    )
     worse = dataclasses.replace(BOX, preset="worse", overrides=("integrator.gamma=-1",))
     with pytest.raises(ScenarioError):
         here(tmp_path).run([bad])

@@ -75,7 +75,7 @@ def test_settings_are_those_of_the_paper():
     assert ours.contact == jump.contact
     recommended = NmdpStudy(preset=PRESETS["recommended"]).spec(JUMP, "ne-nmdp", 0.05).load()
     assert ours.integrator == recommended.integrator
-    assert recommended.contact == plastic(Scenario.load("robosimian-jump")).contact
+    assert recommended.contact == plastic(Scenario.load("robosimian-jump-paper")).contact
     assert jump.contact.recovery == 0.0
 
 

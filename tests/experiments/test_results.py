@@ -1,5 +1,6 @@
 """The results: their parts, their data, and that every page shows what its data say."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments import data_file
-from nmdp_pin.experiments.data_file import commit, read_data, stamped, write_data
+from nmdp_pin.experiments.data_file import commit, origin, read_data, stamped, write_data
 from nmdp_pin.experiments.page import parts_of
 from nmdp_pin.experiments.results import __main__ as results
 from nmdp_pin.experiments.results import page_tables
@@ -31,8 +32,8 @@ def test_a_page_shows_what_its_data_say(page, name):
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.csv")), ids=lambda path: path.stem)
 def test_data_name_their_commit(path):
-    """The first line says with which code they were made."""
-    assert path.read_text(encoding="utf-8").startswith("# commit ")
+    """The first line says with which code they were made, and when."""
+    assert origin(path)
     assert read_data(path)
 
 
@@ -45,6 +46,14 @@ def test_parts_have_names_of_their_own_and_make_all_pictures():
     for part in PARTS:
         first = part.words.split()[0]
         assert first == "-m" or (ROOT / first).exists(), part.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_dates_its_data(page):
+    """Where a part of a page links to data it says of which day they are."""
+    for part in PAGES[page].values():
+        for path, day in re.findall(r"\]\(([^)]+\.csv)\)(?: of (\S{10}))?", part):
+            assert day == origin(page.parent / path)[1], path
 
 
 def test_every_file_of_data_is_on_a_page():
@@ -78,7 +87,9 @@ def test_a_printed_table_is_kept_and_shown(tmp_path, monkeypatch):
     refresh([page], tmp_path)
     text = page.read_text(encoding="utf-8")
     assert printed_tables(text) == printed_tables(TABLE)
-    assert "`python own.py`; data: [own.csv](own.csv)." in text
+    assert (
+        f"`python own.py`; data: [own.csv](own.csv) of {origin(tmp_path / 'own.csv')[1]}." in text
+    )
     with pytest.raises(ExperimentError, match=r"printed 0 tables: none is 'own'"):
         keep_tables(part, "nothing", tmp_path)
     with pytest.raises(ExperimentError, match="no command makes"):
@@ -133,5 +144,7 @@ def test_the_commit_is_that_of_the_checkout():
         assert commit() == "unknown"
     else:
         assert done.stdout.startswith(commit().rstrip("+"))
-    assert stamped("x\n") == f"# commit {commit()}\nx\n"
+    assert re.fullmatch(
+        rf"# commit {re.escape(commit())} of \d{{4}}-\d\d-\d\d\nx\n", stamped("x\n")
+    )
     assert Path(ROOT, "nmdp_pin").is_dir()

@@ -1,8 +1,6 @@
 """Cells of every page of results, made anew in seconds: they differ by no more than they may."""
 
 import importlib
-import importlib.util
-import sys
 
 import numpy as np
 import pytest
@@ -39,28 +37,12 @@ def recording_of(spec, folder):
     return Campaign(folder, workers=1, quiet=True).run([spec])[spec].recording()
 
 
-@pytest.fixture
-def script(monkeypatch):
-    """Loads a script that measures."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-
-    def load(name):
-        path = ROOT / "benchmarks" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(f"anew_{name}", path)
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
-
-
 @pytest.mark.parametrize(
     ("name", "motion", "method", "dt"),
     [
         ("fig5-walk-paper", WALK, "ne-mdp", 0.005),
         ("fig5-walk-paper", WALK, "ne-nmdp", 0.05),
-        ("fig4-paper", JUMP, "ne-nmdp", 0.05),
+        ("fig4-paper-wide", JUMP, "ne-nmdp", 0.05),
     ],
 )
 def test_nmdp(name, motion, method, dt, tmp_path):
@@ -109,7 +91,7 @@ def test_methods(qp, script):
     """Outer iterations and evaluations of `ne-mdp` and PGM with both quadratic programs."""
     module = script("methods")
     for case in (("ne-mdp", "", 0, qp), ("ne-nmdp", "end_effector", 1, qp)):
-        results, _ = module.run("robosimian-jump", module.overrides(*case, 0.05), 3.0)
+        results, _ = module.run("robosimian-jump-paper", module.overrides(*case, 0.05), 3.0)
         key = {
             "method": case[0],
             "QP": qp,

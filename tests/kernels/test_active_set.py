@@ -51,7 +51,7 @@ def found_face(w: np.ndarray, forces: np.ndarray) -> Face:
         multiplier=np.zeros(n),
         scale=np.zeros(nw),
     )
-    assert respond(rates, *nothing, np.zeros((0, 0)), 1e-9, 0.0, face, np.zeros((nv, 0)))
+    assert respond(rates, *nothing, np.zeros((0, 0)), 1e-9, 0.0, False, face, np.zeros((nv, 0)))
     return face
 
 

@@ -1,30 +1,15 @@
 """Linear algebra of the kernels against numpy's and SciPy's."""
 
-from dataclasses import replace
-
-import core_samples as samples
 import numpy as np
 import pinocchio as pin
 import pytest
 import scipy.linalg
 from scipy.interpolate import PPoly
 
-from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.algebra import cubic, linear, vector3
 from nmdp_pin._kernels.derivative import implicit_function
-from nmdp_pin._kernels.step.stage import StageJacobians
-from nmdp_pin._kernels.step.vi_newton import (
-    CONVERGED,
-    QP_FAILED,
-    SINGULAR,
-    block_scales,
-    newton_step,
-)
-from nmdp_pin._terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of systems of up to seven equations with conditions below 100
-INEQUALITY = 1e-10  # of works of size 10 from the same systems
-SMALL_TERM = 1e-8  # likewise, with a proximal term of 1e-7
 RESPONSE = 1e-10  # of systems of up to 15 equations with conditions below 1000
 SIZES = range(1, 8)
 
@@ -189,122 +174,11 @@ def test_finite():
 def test_scale_of_a_block_is_its_largest_curvature():
     """Blocks without curvature get a share of the largest one; all zero is told."""
     scale = np.empty(6)
+    block_scales = implicit_function.block_scales
     assert block_scales(np.array([1.0, -5.0, 0.0, 0.0, 0.0, 3.0]), np.array([0, 2, 5, 6]), scale)
     assert scale == pytest.approx([5.0, 5.0, 5e-9, 5e-9, 5e-9, 3.0])
     assert not block_scales(np.zeros(6), np.array([0, 3, 6]), scale)
     assert np.array_equal(scale, np.zeros(6))
-
-
-class Linearised:
-    """A linearised stage: three contacts of four vertices, the second not active, and a joint.
-
-    The joint has one weight, a force along dof 2.
-    """
-
-    def __init__(self, seed, rows=3, nv=7):
-        self.rng = rng = np.random.default_rng(seed)
-        self.A = definite(rng, nv) + 0.3 * rng.standard_normal((nv, nv))
-        self.G = rng.standard_normal(nv)
-        self.active = np.array([0, 2, 3])
-        self.J_force = rng.standard_normal((3, rows, nv))
-        self.J_motion = self.J_force + 0.1 * rng.standard_normal((3, rows, nv))
-        self.J_motion[0, 1, 2:4] = 0.0, 1.0
-        self.J_force[2] = self.J_motion[2] = 0.0
-        self.J_force[2, 0, 2], self.J_motion[2, 0, 2] = 1.0, 1.2
-        self.lift = 0.02 * rng.standard_normal((3, rows))
-        self.lift[2, 1:] = 0.0
-        self.V = rng.standard_normal((4, rows, 4))
-        self.V[1] = 0.0
-        self.V[3, 0, 0] = 1.5  # all others of the row have to stay unused
-        self.motion = 2.0 * rng.standard_normal((4, rows))
-        self.w = rng.dirichlet(np.ones(5), size=4)[:, :4].copy()
-
-    def solve(self, proximal=0.1, followed=True, **changes):
-        """Outcome, weights and motion."""
-        a = {name: changes.get(name, value) for name, value in vars(self).items()}
-        n_active = np.array([len(a["active"]), np.count_nonzero(a["active"] < 3)])
-        form = samples.FORMS["ne"](
-            System(samples.robot("pendulum"), Terrain([Plane()]), samples.CONE)
-        )
-        at = replace(
-            form.new_point(),
-            n_active=n_active,
-            wrench=np.einsum("iae,ie->ia", a["V"], a["w"]),
-            **{name: a[name] for name in ("G", "V", "motion", "w", "active")},
-        )
-        w1, dq = np.full((4, 4), np.nan), np.full(len(self.G), np.nan)
-        parts = StageJacobians(a["A"], a["J_force"], a["J_motion"], a["lift"])
-        return newton_step(at, parts, proximal, followed, 0.0, w1, dq), w1, dq
-
-
-@pytest.mark.parametrize(
-    ("rows", "given", "followed", "proximal"),
-    [
-        (3, 0.1, True, 0.1),
-        (6, 0.1, True, 0.1),
-        (3, 1e-9, False, 0.0),  # the centre of a small term follows in any case
-        (6, 1e-9, False, 3e-3),  # the least one where forces outnumber motions
-        (6, 3e-3, False, 3e-3),
-        (6, 1e-9, True, 0.0),
-        (6, 3e-3, True, 0.0),
-    ],
-)
-@pytest.mark.parametrize("seed", range(5))
-def test_newton_step_solves_the_linearised_inequality(seed, rows, given, followed, proximal):
-    """Equations of motion and inequality hold with the weights and the motion that are returned."""
-    at, within = Linearised(seed, rows), INEQUALITY
-    if rows == 3 and given < 1e-7:
-        within = SMALL_TERM
-    outcome, w1, dq = at.solve(given, followed)
-    assert outcome == CONVERGED
-    used = np.ones((3, 4), dtype=bool)
-    used[2, 1:] = False
-    B = np.einsum("xam,xal->xml", at.V[at.active], at.J_force)[used]
-    dw = (w1 - at.w)[at.active][used]
-    assert at.A @ dq == pytest.approx(-at.G + B.T @ dw, abs=within)
-    assert np.array_equal(w1[1], at.w[1])
-    assert np.array_equal(w1[3, 1:], at.w[3, 1:])
-    moved = np.einsum("xam,xal->xml", at.V[at.active], at.J_motion)[used]
-    lifts = np.einsum("xam,xa->xm", at.V[at.active], at.lift)[used]
-    curvature = np.abs((moved / np.abs(at.A).max(axis=1) * B).sum(axis=1) + lifts)
-    scale = np.repeat(np.maximum.reduceat(curvature, [0, 4, 8]), [4, 4, 1])
-    sums = np.repeat(np.add.reduceat(dw, [0, 4, 8]), [4, 4, 1])
-    works = np.einsum("xam,xa->xm", at.V[at.active], at.motion[at.active])
-    works[2] = at.V[3, 0] * at.motion[3, 0]  # a joint has one row
-    g = works[used] + moved @ dq + lifts * sums + proximal * scale * dw
-    found = w1[at.active][used]
-    for rows_of in (slice(0, 4), slice(4, 8), slice(8, 9)):
-        assert found[rows_of].min() >= 0.0
-        assert found[rows_of].sum() <= 1.0
-        least = min(g[rows_of].min(), 0.0)
-        assert g[rows_of] @ found[rows_of] == pytest.approx(least, abs=within)
-
-
-def test_newton_step_without_contacts_and_without_a_solution():
-    """A Newton step; none where A is singular or a number is not finite."""
-    at = Linearised(0)
-    for changes in ({"active": np.zeros(0, np.int64)}, {"V": np.zeros((4, 3, 4))}):
-        outcome, w1, dq = at.solve(**changes)
-        assert outcome == CONVERGED
-        assert np.array_equal(w1, at.w)
-        assert dq == pytest.approx(-np.linalg.solve(at.A, at.G), abs=ROUNDING)
-        with np.errstate(all="ignore"):  # for kernels that are not compiled
-            assert at.solve(A=np.zeros((7, 7)), **changes)[0] == SINGULAR
-            assert at.solve(G=np.full(7, np.inf), **changes)[0] == SINGULAR
-    with np.errstate(all="ignore"):
-        assert at.solve(G=np.full(7, np.inf))[0] == SINGULAR
-
-
-def test_derivatives_of_motions_that_are_not_numbers():
-    """NaN in du/dq of a contact is a failure of the inequality; the weights stay in any case."""
-    at = Linearised(0)
-    for rows in (slice(0, 1), slice(0, 3)):
-        J_motion = at.J_motion.copy()
-        J_motion[rows] = np.nan
-        with np.errstate(all="ignore"):
-            outcome, w1, _ = at.solve(J_motion=J_motion)
-        assert np.array_equal(w1, at.w)
-        assert outcome == QP_FAILED or rows.stop == 3  # without any number nothing is moved
 
 
 class Response:
@@ -349,10 +223,10 @@ class Response:
             *(weights[0], rows[0], weights[1], rows[1]), np.zeros(nw), np.zeros(3), np.zeros(nw)
         )
 
-    def solve(self, known=1e-9):
+    def solve(self, known=1e-9, smoothing=0.0, forces=False):
         """Whether there are derivatives, and those of q."""
         dq = np.full((self.nv, self.n), np.nan)
-        parts = self.G_p, self.r_p, self.Z, known, 0.0, self.face, dq
+        parts = self.G_p, self.r_p, self.Z, known, smoothing, forces, self.face, dq
         return implicit_function.respond(self.rates, *parts), dq
 
     @property
@@ -386,6 +260,19 @@ def test_response_is_the_implicit_function_theorem(by_weight):
     right[nv:-3] = at.free[:, None] * -(rates.r_z @ at.of_numbers + padded(at.r_p, n))
     K[-3:, nv:-3], K[-3:, -3:] = at.tight[:, None] * in_row, np.diag(1.0 * ~at.tight)
     assert dq == pytest.approx(np.linalg.solve(K, right)[:nv], abs=RESPONSE)
+
+
+def test_response_of_forces():
+    """All that the natural map leaves stays zero, whatever weights would do at its zeros."""
+    at = Response()
+    for smoothing in (0.0, 0.1):  # which the map has in itself
+        solved, dq = at.solve(smoothing=smoothing, forces=True)
+        assert solved
+        rates, nv = at.rates, at.nv
+        K = np.block([[rates.G_q, -rates.forces.T], [rates.r_q, rates.r_w]])
+        right = np.vstack([rates.G_z, rates.r_z]) @ at.of_numbers
+        right += padded(np.vstack([at.G_p, at.r_p]), at.n)
+        assert dq == pytest.approx(-np.linalg.solve(K, right)[:nv], abs=RESPONSE)
 
 
 def test_response_without_weights_and_without_a_solution():

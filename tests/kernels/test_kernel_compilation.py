@@ -159,7 +159,7 @@ def test_a_later_process_compiles_nothing():
     program = (
         "from nmdp_pin.derivatives import step_derivatives\n"
         "from nmdp_pin._scenario import Scenario\n"
-        "setup = Scenario.load('robosimian-jump').build(visuals=False)\n"
+        "setup = Scenario.load('robosimian-jump-paper').build(visuals=False)\n"
         "assert step_derivatives(setup.simulator, setup.state, None, 0.01).status.ok\n"
     )
     exec(program, {})

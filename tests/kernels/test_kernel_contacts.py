@@ -42,7 +42,7 @@ def test_places_are_pinocchios(at):
     depth = at.radii + ball.radius - np.linalg.norm(at.centre, axis=1)
     assert found.depth == pytest.approx(depth, abs=ROUNDING)
     assert found.arm == pytest.approx(at.arms, abs=ROUNDING)
-    assert (found.friction == ball.friction).all()
+    assert (found.friction == ball.coefficient).all()
     bend_contacts(candidates, contacts, found)
     assert found.curved.all()
     assert found.curvature == pytest.approx(at.curvature, abs=ROUNDING)

@@ -16,11 +16,12 @@ from nmdp_pin._kernels.step.impacts import (
     REBOUNDED,
     SANK,
     UNLOADED,
-    accept_second_order,
-    elastic_energy,
+    confirm_suspects,
     ends_of,
-    first_order_agrees,
+    judge_impacts,
+    write_elastic_energies,
 )
+from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._terrain import Plane, Terrain
 
@@ -31,12 +32,13 @@ REST = np.zeros(3)
 FRICTION = 3.0  # [N m] of the first joint
 BEYOND = 0.04  # [m] that the ground lies deeper, so that it never matters
 FULL = 100.0  # [N] full force of a contact, and of a stop
+STIFFNESS = 1e4  # [N/m] of contacts whose unknowns are forces
 
 
 @jit
-def ends_as_arrays(system, stage, at, rate):
+def ends_as_arrays(system, stage, at, rate, islands):
     """The fields of what `ends_of` returns."""
-    ends = ends_of(system, stage, at, rate)
+    ends = ends_of(system, stage, at, rate, islands)
     return ends.unloaded, ends.thrown, ends.sliding, ends.slip
 
 
@@ -47,7 +49,7 @@ class Step:
     a lower stop at -1 alone. A row has no force, and is at rest, until it is said otherwise.
     """
 
-    def __init__(self):
+    def __init__(self, forces=False):
         model = pin.Model()
         for k in range(2):
             model.addJoint(k, pin.JointModelPZ(), pin.SE3.Identity(), f"joint{k}")
@@ -55,16 +57,20 @@ class Step:
         limits = JointLimits.none(2)
         limits.lower[:], limits.upper[0], limits.friction[0] = -1.0, 1.0, FRICTION
         points = ContactPoints(("a",), np.array([1]), np.zeros((1, 3)), np.zeros(1))
-        law = FrictionCone(stiffness=1.0, directions=3)
+        law = FrictionCone(stiffness=STIFFNESS, power=1, directions=3)
         self.form = CompiledSystem(
-            System(robot_of(model, points, limits=limits), Terrain([Plane()]), law)
+            System(robot_of(model, points, limits=limits), Terrain([Plane()]), law),
+            weights=not forces,
         )
         self.system, self.stage = self.form.record, replace(self.form.new_stage(), rate=1.0 / H)
         self.origin, self.first, self.last = [self.form.new_point() for _ in range(3)]
         for at in (self.first, self.last):
             at.q[:] = 0.5, 0.5
             at.places.normal[0], at.places.depth[0] = N, -BEYOND
-        self.velocities, self.suspects = np.zeros((4, 3)), np.ones(3, bool)
+        self.velocities, self.suspects = np.zeros((3, 3)), np.ones(3, bool)
+        tree = self.system.tree
+        self.islands = new_islands(len(tree.parents), model.nv)  # one of all bodies
+        self.islands.count[0], self.islands.weight[0] = 1, tree.weight
 
     def put(self, at, row, force=REST, u=REST, *, acts=True):
         """State the force and the velocity of a row at a point."""
@@ -77,24 +83,40 @@ class Step:
     def ends(self, row, force, u):
         """What `ends_of` says of a row."""
         self.put(self.last, row, force, u, acts=False)
-        found = ends_as_arrays(self.system, self.stage, self.last, 1.0 / H)
+        found = ends_as_arrays(self.system, self.stage, self.last, 1.0 / H, self.islands)
         return tuple(bool(flags[row]) for flags in found[:3]), found[3][row]
 
     def judged(self, gain=0.0, done=0.0, kinetic=1.0):
-        """What `accept_second_order` says."""
-        return accept_second_order(
+        """What `judge_impacts` says of the one island."""
+        islands = self.islands
+        islands.gain[0], islands.work[0], islands.kinetic0[0] = gain, done, kinetic
+        islands.outcome[0], islands.doubtful[0] = 0, False
+        judge_impacts(
             self.system,
             self.stage,
             self.origin,
             self.first,
             self.last,
             1.0 / H,
-            gain,
-            done,
-            kinetic,
+            islands,
             self.velocities,
             self.suspects,
         )
+        outcome = int(islands.outcome[0])
+        return outcome, bool(islands.doubtful[0]) and outcome == 0
+
+    def confirmed(self, end):
+        """Whether a step of first order confirms the suspects."""
+        self.islands.doubtful[0] = True
+        given = self.system, self.stage, end, self.islands, self.velocities, self.suspects
+        confirm_suspects(*given)
+        return not self.islands.doubtful[0]
+
+    def elastic(self):
+        """What the contacts and stops can give back at the end."""
+        found = np.ones(len(self.islands.weight))
+        write_elastic_energies(self.system, self.stage, self.last, self.islands, found)
+        return found[0]
 
 
 @pytest.fixture
@@ -105,7 +127,7 @@ def step():
 
 def test_loads_of_contacts_and_joints(step):
     """A share of the largest force counts as none; a joint's dry friction is no load."""
-    least = UNLOADED * FULL * N.max()
+    least = UNLOADED * FULL
     loads = [step.ends(0, [0.0, -x * least, 0.0], REST)[0][0] for x in (0.9, 1.1)]
     assert loads == [True, False]
     assert [step.ends(1, -x * ALONG, REST)[0][0] for x in (FRICTION, 3.1)] == [True, False]
@@ -172,7 +194,8 @@ def test_an_impact_that_adds_energy_rebounds(step, row):
 def test_what_sinks_deeper_than_its_energy_can_press_it(step, row, before):
     """The penetration that was entered since the first stage, of what approached."""
     step.put(step.last, row)
-    most = 0.25 * FULL * 0.01
+    stiffness = step.system.joints.stiffness[1]
+    most = 0.25 * 0.01 * (stiffness * (max(before, 0.0) + 0.01) if row else FULL)
     for at, depth in ((step.first, before), (step.last, max(before, 0.0) + 0.01)):
         if row:
             at.q[1] = -1.0 - depth
@@ -186,6 +209,23 @@ def test_what_sinks_deeper_than_its_energy_can_press_it(step, row, before):
     assert step.judged()[0] == 0
 
 
+def test_loads_and_bounds_of_forces():
+    """By forces a load is a share of the weight, and a full force is that of the depth."""
+    step = Step(forces=True)
+    least = UNLOADED * step.system.tree.weight
+    for row, unit, free in ((0, -ALONG, 0.0), (1, ALONG, FRICTION), (2, ALONG, 0.0)):
+        loads = [step.ends(row, (free + x * least) * unit, REST)[0][0] for x in (0.9, 1.1)]
+        assert loads == [True, False]
+    step.put(step.last, 0)
+    step.last.places.depth[0], step.velocities[0] = 0.02, -N
+    most = 0.25 * STIFFNESS * 0.02 * 0.02
+    assert step.judged(gain=-0.99 * most) == (SANK, False)
+    assert step.judged(gain=-1.01 * most)[0] == 0
+    step.system.recovery = step.system.candidates.rise[0] = 5.0
+    energy = step.elastic()
+    assert energy == pytest.approx(0.5 * STIFFNESS * 0.02**2)
+
+
 @pytest.mark.parametrize("power", [1, 2])
 def test_elastic_energy(step, power):
     """The integral of k d^p over the penetration of contacts that recover, and of stops."""
@@ -197,12 +237,12 @@ def test_elastic_energy(step, power):
     for depth, q, energy in expected:
         step.last.places.depth[0], step.last.q[1] = depth, q
         step.system.candidates.rise[0] = 5.0
-        assert elastic_energy(step.system, step.stage, step.last) == pytest.approx(energy)
+        assert step.elastic() == pytest.approx(energy)
     step.last.places.depth[0] = 0.03
     step.system.candidates.rise[0] = 0.0
-    assert elastic_energy(step.system, step.stage, step.last) == pytest.approx(energy)
+    assert step.elastic() == pytest.approx(energy)
     step.system.recovery = 0.0
-    assert elastic_energy(step.system, step.stage, step.last) == 0.0
+    assert step.elastic() == 0.0
 
 
 def test_what_is_thrown_up_is_a_suspect(step):
@@ -221,14 +261,14 @@ def test_what_is_thrown_up_is_a_suspect(step):
         step.origin.twists[2, :3] = (mass.sum() - 3.0 * mass[0]) / mass[1] * speed * N
         assert step.judged() == (0, True)
         assert step.suspects.tolist() == [contact, False, True]
-    system, stage, end = step.system, step.stage, step.form.new_point()
+    end = step.form.new_point()
     end.places.normal[0] = N
     step.put(end, 2, u=ALONG)
-    assert first_order_agrees(system, stage, end, step.velocities, step.suspects)
+    assert step.confirmed(end)
     step.suspects[0] = True
-    assert not first_order_agrees(system, stage, end, step.velocities, step.suspects)
+    assert not step.confirmed(end)
     step.put(end, 0, u=N)
-    assert first_order_agrees(system, stage, end, step.velocities, step.suspects)
+    assert step.confirmed(end)
     step.put(step.first, 0)
     step.put(step.first, 2)
     assert step.judged() == (0, False)
@@ -245,8 +285,6 @@ def test_what_slides_back_is_a_suspect(step):
         step.velocities[:3] = sign * np.array([across, ALONG, ALONG])
         assert step.judged() == (0, sign < 0.0)
         assert step.suspects.tolist() == [sign < 0.0, sign < 0.0, False]
-    assert first_order_agrees(step.system, step.stage, step.last, step.velocities, step.suspects)
+    assert step.confirmed(step.last)
     step.put(step.last, 0, 5.0 * N, -across)
-    assert not first_order_agrees(
-        step.system, step.stage, step.last, step.velocities, step.suspects
-    )
+    assert not step.confirmed(step.last)

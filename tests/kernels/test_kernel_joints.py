@@ -20,6 +20,7 @@ from nmdp_pin._kernels.step import position_step
 from nmdp_pin._kernels.step.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
 from nmdp_pin._kernels.tree import joints as kernels
 from nmdp_pin._kernels.tree.joints import LEAST_SHARE, Joints, Torque
+from nmdp_pin._kernels.tree.springs import Springs, add_springs, spring_energy
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
@@ -40,17 +41,24 @@ NONE = {
     "friction": np.zeros(0),
     "effort": np.zeros(0),
     "damping": np.zeros(0),
-    "mimic_coordinates": np.zeros((0, 2), int),
-    "mimic_dofs": np.zeros((0, 2), int),
-    "multiplier": np.zeros(0),
-    "offset": np.zeros(0),
-    "mimic_stiffness": np.zeros(0),
 }
+NO_SPRINGS = {
+    **{name: np.zeros(0, int) for name in ("coordinates", "dofs", "ball_coordinates", "ball_dofs")},
+    **{name: np.zeros(0) for name in ("factors", "rest", "stiffness", "ball_stiffness")},
+    "first": np.zeros(1, int),
+    "ball_rest": np.zeros((0, 4)),
+}
+
+
+def springs_of(**fields):
+    """Springs, none but for those given."""
+    return Springs(**(NO_SPRINGS | {name: np.array(value) for name, value in fields.items()}))
 
 
 def joints_of(**fields):
     """Bounds of joints, none but for those given."""
-    return Joints(**(NONE | {name: np.array(value) for name, value in fields.items()}))
+    given = {name: np.array(value) for name, value in fields.items()}
+    return Joints(**(NONE | given), springs=springs_of())
 
 
 POSITIONS = {  # between the stops of -0.5 and 1, of 100 N m/rad, with a friction of 3 N m
@@ -103,7 +111,7 @@ class Stage:
     beyond = np.array([0.0, 0.0, -0.1, 0.2])  # the stops, in the direction back
     v = np.array([-1.0, 2.0, 0.3, 0.5, -0.7])
 
-    def __init__(self, recovery=0.0, bounded=True):
+    def __init__(self, recovery=0.0, bounded=True, forces=False):
         rng, model = np.random.default_rng(0), pin.Model()
         for k, kind in enumerate(("RX", "RUBX", "PY", "RZ", "RY")):
             model.addJoint(k, getattr(pin, f"JointModel{kind}")(), pin.SE3.Identity(), kind)
@@ -113,7 +121,8 @@ class Stage:
             limits.friction[self.dofs] = self.friction
         points = ContactPoints(("a", "b"), np.array([5, 3]), np.zeros((2, 3)), np.array([0.2, 0.1]))
         robot, ground = robot_of(model, points, limits=limits), Terrain([Plane(height=-0.15)])
-        self.form = CompiledSystem(System(robot, ground, FrictionCone(stiffness=1e3, power=2)))
+        law = FrictionCone(stiffness=1e3, power=2)
+        self.form = CompiledSystem(System(robot, ground, law), weights=not forces)
         self.joints, self.recovery = self.form.joints, recovery
         if bounded:
             self.joints = replace(self.joints, stiffness=self.stiffness)
@@ -126,7 +135,7 @@ class Stage:
             rate=1.0 / H,
             q_ref=pin.integrate(model, self.q, -H * self.v),
         )
-        self.w = rng.uniform(0.1, 0.14, (6, 6))[: self.form.shape[0]]
+        self.w = rng.uniform(0.1, 0.14, (6, 6))[: self.form.shape[0], : self.form.m]
 
     @property
     def missing(self):
@@ -212,21 +221,61 @@ def test_derivatives_of_joint_forces_are_differences(recovery):
         assert found.lift[x] == pytest.approx(lift * FIRST, abs=ROUNDING)
 
 
-def test_springs_of_mimic_joints():
-    """Energy k (q_m - a q_p - b)^2 / 2, and its differences; they are added to what is there."""
-    joints = joints_of(
-        mimic_coordinates=[[3, 0], [2, 4]],
-        mimic_dofs=[[2, 0], [1, 3]],
-        multiplier=[2.0, -0.5],
-        offset=[0.1, -0.3],
-        mimic_stiffness=[50.0, 20.0],
+@pytest.mark.parametrize("recovery", [0.0, 7.0])
+def test_forces_of_joints_as_unknowns(recovery):
+    """They are subtracted from G; derivatives of their motions are differences.
+
+    With a recovery rate a joint is to move back as far as its force is not the stop's largest one.
+    """
+    at = Stage(recovery, forces=True)
+    least, width = at.intervals(at.q)[:2]
+    within = np.array([0.0, 0.3, 0.2, 0.7])
+    at.w[2:] = np.outer(least + within * width, FIRST[:3])
+    found, share = at.at(at.q), np.where(at.beyond > 0.0, 1.0 - within, within)
+    moved = H * at.v[at.dofs] - H * recovery * at.beyond * share
+    assert found.motion[2:, 0] == pytest.approx(moved, abs=ROUNDING)
+    assert found.work[2:, 0] == pytest.approx(moved, abs=ROUNDING)
+    assert np.array_equal(found.wrench[2:, 0], at.w[2:, 0])
+    assert found.n_active.tolist() == [6, 2]
+    G, linear = found.G.copy(), at.form.new_linear()
+    linearise(at.system, at.stage, found, linear)
+    at.w[2:, 0] = 0.0
+    G[at.dofs] += least + within * width
+    assert pytest.approx(G, abs=ROUNDING) == at.at(at.q).G
+    at.w[2:, 0] = least + within * width
+    for j, l in enumerate(at.dofs):
+        sides = [
+            at.at(pin.integrate(at.form.model, at.q, sign * STEP * np.eye(5)[l])).motion[2 + j, 0]
+            for sign in (1.0, -1.0)
+        ]
+        slope = (sides[0] - sides[1]) / (2.0 * STEP)
+        assert linear.J_motion[2 + j, 0, l] == pytest.approx(slope, abs=1e-6)
+        kept, sides = at.w[2 + j, 0], []
+        for sign in (1.0, -1.0):
+            at.w[2 + j, 0] = kept + sign * STEP
+            sides.append(at.at(at.q).motion[2 + j, 0])
+        at.w[2 + j, 0] = kept
+        if width[j] > 0.0:
+            slope = (sides[0] - sides[1]) / (2.0 * STEP)
+            assert linear.lift[2 + j, 0] == pytest.approx(slope, abs=1e-6)
+
+
+def test_springs_of_joints_with_one_coordinate():
+    """Energy k (sum of factors times q - rest)^2 / 2, and its differences are added."""
+    springs = springs_of(
+        first=[0, 2, 4, 5],
+        coordinates=[3, 0, 2, 4, 2],
+        dofs=[2, 0, 1, 3, 1],
+        factors=[1.0, -2.0, 1.0, 0.5, 1.0],
+        rest=[0.1, -0.3, 0.7],
+        stiffness=[50.0, 20.0, 8.0],
     )
     rng = np.random.default_rng(0)
     q, G0, A0 = rng.normal(size=5), rng.normal(size=4), rng.normal(size=(4, 4))
 
     def spring(q):
         G, A = G0.copy(), A0.copy()
-        return np.array(kernels.add_springs(joints, q, G, A)), G - G0, A - A0
+        return np.array(add_springs(springs, q, G, A)), G - G0, A - A0
 
     def moved(dq, part):
         shifted = q.copy()
@@ -234,10 +283,34 @@ def test_springs_of_mimic_joints():
         return spring(shifted)[part]
 
     energy, G, A = spring(q)
-    errors = q[3] - 2.0 * q[0] - 0.1, q[2] + 0.5 * q[4] + 0.3
-    assert energy == pytest.approx(25.0 * errors[0] ** 2 + 10.0 * errors[1] ** 2)
+    errors = q[3] - 2.0 * q[0] - 0.1, q[2] + 0.5 * q[4] + 0.3, q[2] - 0.7
+    expected = 25.0 * errors[0] ** 2 + 10.0 * errors[1] ** 2 + 4.0 * errors[2] ** 2
+    assert energy == spring_energy(springs, q) == pytest.approx(expected)
     assert_same(G[None], central_differences(lambda dq: moved(dq, 0), 4, STEP)[None])
     assert_same(A, central_differences(lambda dq: moved(dq, 1), 4, STEP))
+
+
+def test_springs_of_ball_joints():
+    """Energy k |log(rest^-1 q)|^2 / 2, by pinocchio, and its differences along tangents."""
+    model, rng = pin.Model(), np.random.default_rng(0)
+    model.addJoint(0, pin.JointModelPX(), pin.SE3.Identity(), "slide")
+    model.addJoint(1, pin.JointModelSpherical(), pin.SE3.Identity(), "ball")
+    q, rest = (pin.integrate(model, pin.neutral(model), rng.normal(size=4)) for _ in range(2))
+    springs = springs_of(
+        ball_coordinates=[1], ball_dofs=[1], ball_rest=rest[None, 1:], ball_stiffness=[7.0]
+    )
+    error = pin.difference(model, rest, q)[1:]
+
+    def spring(dq):
+        G, A = np.zeros(4), np.zeros((4, 4))
+        energy = add_springs(springs, pin.integrate(model, q, dq), G, A)
+        return np.array(energy), G, A
+
+    energy, G, A = spring(np.zeros(4))
+    assert energy == pytest.approx(3.5 * error @ error)
+    np.testing.assert_allclose(G[1:], 7.0 * error)
+    assert_same(G[None], central_differences(lambda dq: spring(dq)[0], 4, STEP)[None])
+    assert_same(A, central_differences(lambda dq: spring(dq)[1], 4, STEP))
 
 
 def test_motors_beyond_their_limits():

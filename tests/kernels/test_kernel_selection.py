@@ -164,8 +164,10 @@ def test_places_references_and_reports(shape):
     assert at.arm[:2] == pytest.approx(-RADII[own, None] * normals[own], abs=ROUNDING)
     place_references(ground.contacts, P)
     assert ground.contacts.reference[:2] == pytest.approx(np.tile(P[1], (2, 1, 1)))
-    depths = np.full(3, 9.0)
-    report_depths(ground.candidates, ground.contacts, at, depths)
+    depths = np.zeros(3)
+    report_depths(ground.candidates, ground.contacts, at, np.array([True, False]), depths)
+    assert depths == pytest.approx([max(-heights[0], 0.0), 0.0, 0.0], abs=ROUNDING)
+    report_depths(ground.candidates, ground.contacts, at, np.ones(2, bool), depths)
     expected = [max(-heights[0], 0.0), 0.0, max(-heights[2], 0.0)]
     assert depths == pytest.approx(expected, abs=ROUNDING)
     assert depths.max() > 0.0

@@ -21,9 +21,10 @@ from nmdp_pin._kernels.step.stage import (
     SLIP,
     VELOCITIES,
     evaluate,
+    finish,
     linearise,
 )
-from nmdp_pin._kernels.step.step import add_wrenches
+from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._kernels.tree.joints import LEAST_SHARE
 from nmdp_pin._terrain import Plane, Terrain
 
@@ -171,7 +172,7 @@ def rates_of(at, record):
         "forces": (nw, nv),
         "r": (nw,),
         "r_q": (nw, nv),
-        "r_w": (0, 0),
+        "r_w": (nw, nw) if at.system.recovery else (0, 0),
         "r_z": (nw, nv),
         "bends": (nw, nv),
     }
@@ -234,7 +235,8 @@ def test_cones_on_a_plane():
     height = float(np.sort(centre[:, 2] - at.radii)[2]) + 0.1  # three are in contact
     depth = height - (centre[:, 2] - at.radii)
     law = FrictionCone(stiffness=50.0, power=2, directions=3, angle=0.2)
-    form = CompiledSystem(System(at.robot, Terrain([Plane(height=height, friction=0.4)]), law))
+    ground = Terrain([Plane(height=height, friction=0.4)])
+    form = CompiledSystem(System(at.robot, ground, law), weights=True)
     angles = 0.2 + 2.0 * np.pi * np.arange(3) / 3.0
     V = np.zeros((4, 3, 3))
     V[:, 0], V[:, 1], V[:, 2] = 0.4 * np.cos(angles), 0.4 * np.sin(angles), 1.0
@@ -253,6 +255,79 @@ def test_cones_on_a_plane():
     assert found.sums[RESIDUAL] == pytest.approx(np.linalg.norm(force))
 
 
+class Forces(Contacts):
+    """The same contacts, whose unknowns are forces in their frames; those apart have none.
+
+    Where they touch k d^2 is larger than some and smaller than others.
+    """
+
+    def __init__(self, **options):
+        super().__init__(cone=FrictionCone(stiffness=20.0, power=2), **options)
+        point = self.evaluated()
+        self.V, self.touch = point.V.copy(), point.places.depth > 0.0
+        self.w[~self.touch] = 0.0
+
+
+def test_forces_act_in_the_frames_of_contacts():
+    """Frames are right-handed, with the normal as the third axis; G does not know the depth."""
+    at = Forces()
+    found = at.evaluated()
+    assert found.V.swapaxes(1, 2) @ found.V == pytest.approx(np.tile(np.eye(3), (4, 1, 1)))
+    assert np.linalg.det(found.V) == pytest.approx(1.0)
+    assert found.V[:, :, 2] == pytest.approx(at.normal)
+    wrench = np.einsum("nrm,nm->nr", found.V, at.w)
+    force = at.generalised(at.q, at.centre + at.arms, wrench)
+    assert pytest.approx(-force, abs=ROUNDING) == found.G
+    assert at.touch.tolist() == [True, True, False, True]
+    assert found.n_active.tolist() == [4, 4]
+    assert found.work == pytest.approx(
+        np.einsum("nrm,nr->nm", found.V, at.motions(at.q)), abs=ROUNDING
+    )
+    assert (found.sums[GAP], found.sums[SLIP]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("recovery", [0.0, 7.0])
+@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.parametrize("displaced", [True, False])
+def test_derivatives_of_forces(displaced, kinds, recovery):
+    """A, the Jacobians of motions, and those of works are differences, the forces held.
+
+    With a recovery rate motions depend on the loads, as shares of k d^2. What is apart has none of
+    the derivatives of its normal, which no force turns there.
+    """
+    at = Forces(kinds=kinds, displaced=displaced, recovery=recovery)
+    record, near = at.evaluated(), at.touch
+    found = at.linearised(record)
+    expected = at.differences(lambda q: at.evaluated(q).G)
+    assert pytest.approx(expected, abs=DIFFERENCE * np.abs(expected).max()) == found.A
+    motions = at.differences(lambda q: at.evaluated(q).motion)
+    assert found.J_motion[near] == pytest.approx(motions[near], abs=5.0 * DIFFERENCE)
+    sides = [at.evaluated(w=at.w + s * STEP * np.eye(3)[2]).motion for s in (1.0, -1.0)]
+    assert found.lift == pytest.approx((sides[0] - sides[1]) / (2.0 * STEP), abs=DIFFERENCE)
+    assert found.lift.any() == (recovery > 0.0)
+    rates = rates_of(at, record)
+    works = at.differences(lambda q: at.evaluated(q).work.ravel())
+    near = np.repeat(near, 3)
+    assert rates.r_q[near] == pytest.approx(works[near], abs=5.0 * DIFFERENCE)
+
+
+@pytest.mark.parametrize("make", [Forces, Contacts], ids=["forces", "weights"])
+def test_a_point_without_its_inertia(make):
+    """`finish` writes what `evaluate` does, but for G, whose norm is given."""
+    at = make(recovery=7.0)
+    whole, other = at.evaluated(), at.form.new_point()
+    other.q[:], other.w[:] = at.q, at.w
+    finish(at.system, at.stage, other, 0.25)
+    assert other.sums.tolist() == [0.25, *whole.sums[1:]]
+    k = whole.n_active[0]
+    assert np.array_equal(other.n_active, whole.n_active)
+    assert np.array_equal(other.active[:k], whole.active[:k])
+    for name in ("v", "P", "S", "twists", "tau", "error", "V", "wrench", "motion", "work", "loads"):
+        assert np.array_equal(getattr(other, name), getattr(whole, name)), name
+    for name in ("depth", "normal", "centre", "arm", "friction"):
+        assert np.array_equal(getattr(other.places, name), getattr(whole.places, name)), name
+
+
 @ROWS
 def test_wrenches_in_the_world(rows):
     """Forces where the spheres touch have moments about their centres; wrenches are only turned.
@@ -266,10 +341,11 @@ def test_wrenches_in_the_world(rows):
         wrench = np.hstack([wrench, np.cross(at.arms, wrench)])
     expected = [np.append(r @ f[:3], r @ f[3:]) for r, f in zip(R, wrench, strict=True)]
     total = np.ones((4, 6))
-    add_wrenches(at.system, at.stage.contacts, 0.3, found, total)
+    reported = np.ones(len(R), bool)
+    add_wrenches(at.system, at.stage.contacts, 0.3, found, reported, total)
     assert total == pytest.approx(1.0 + 0.3 * np.array(expected), abs=ROUNDING)
     found.n_active[1] = 1  # the others are joints
-    add_wrenches(at.system, at.stage.contacts, -0.3, found, total)
+    add_wrenches(at.system, at.stage.contacts, -0.3, found, reported, total)
     assert total[0] == pytest.approx(1.0, abs=ROUNDING)
     assert total[1:] == pytest.approx(1.0 + 0.3 * np.array(expected)[1:], abs=ROUNDING)
 
@@ -348,23 +424,27 @@ def test_equations_without_derivatives(kinds, form):
 @pytest.mark.parametrize("saturated", [False, True])
 @pytest.mark.parametrize("kinds", KINDS)
 def test_torque_of_a_servo_and_its_derivative(kinds, saturated):
-    """It is subtracted from G, and its differences from A; a saturated motor has no gains."""
+    """It is subtracted from G, and its differences from A; a saturated motor has no gains.
+
+    Motors saturate where the command asks for more than they can.
+    """
     scene = Smooth(kinds, weightless=True)
     torque, joints, rng = scene.stage.torque, scene.form.joints, scene.rng
     torque.constant[:], torque.kp[:], torque.kd[:] = rng.uniform(0.5, 2.0, (3, scene.nv))
     torque.kp[1] = torque.kd[2] = 0.0
     torque.q_target[:] = scene.moved(rng.standard_normal(scene.nv))
-    joints.effort[:] = rng.uniform(1.0, 2.0, scene.nv)
-    torque.signs[[1, 4]] = np.array([1.0, -1.0]) * saturated
+    joints.effort[:] = rng.uniform(1.0, 2.0, scene.nv) * (1.0 if saturated else 1e3)
+    damping = scene.model.damping
+    torque.kd[:] += damping
 
     def servo(q):
         v = scene.motion(q)[0]
         error = pin.difference(scene.model, torque.q_target, q)
-        tau = torque.constant - torque.kp * error - torque.kd * v
-        limited = torque.signs * joints.effort - scene.model.damping * v
-        return np.where(torque.signs != 0.0, limited, tau)
+        asked = torque.constant - torque.kp * error - (torque.kd - damping) * v
+        return np.clip(asked, -joints.effort, joints.effort) - damping * v
 
     found, expected = scene.evaluated(), servo(scene.q)
+    assert torque.signs.any() == saturated
     assert found.tau == pytest.approx(expected, abs=RATE * ROUNDING)
     assert pytest.approx(-expected, abs=RATE * ROUNDING) == found.G
     slope = scene.differences(servo)

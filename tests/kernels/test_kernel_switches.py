@@ -1,4 +1,4 @@
-"""Switches at the ends of stages: which rows, and which of their weights, are at a kink."""
+"""Switches at the ends of stages: which rows are at a kink, and of weights which ones."""
 
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ FIRST = np.array([0, 3, 6, 7])
 ACTIVE = np.array([0, 2, 3])
 
 
-def found(kinks=(), sums=(), depths=(-1.0, -1.0, -1.0), q=0.5):
+def found(kinks=(), sums=(), depths=(-1.0, -1.0, -1.0), q=0.5, forces=False):
     """Switches as (row, kind, vertex)."""
     face = SimpleNamespace(
         kink=np.isin(np.arange(7), kinks), kink_sum=np.isin(np.arange(3), sums), tight=np.zeros(3)
@@ -24,7 +24,8 @@ def found(kinks=(), sums=(), depths=(-1.0, -1.0, -1.0), q=0.5):
         dofs=np.array([1]), coordinates=np.array([1]), lower=np.zeros(1), upper=np.ones(1)
     )
     memory = SimpleNamespace(stage=SimpleNamespace(contacts=contacts))
-    system = SimpleNamespace(joints=joints, candidates=None)
+    tree = SimpleNamespace(weight=10.0)
+    system = SimpleNamespace(joints=joints, candidates=None, forces=forces, tree=tree)
     switches = np.full((20, 3), -9)
     n = interpreted(find_switches)(system, memory, at, FIRST, face, 1e-9, switches)
     return [tuple(row) for row in switches[:n].tolist()]
@@ -36,6 +37,11 @@ def test_weights_at_kinks():
     assert found(kinks=(0, 2)) == [(0, WEIGHT, 0), (0, WEIGHT, 2)]
     assert found(kinks=(4,), sums=(0, 2)) == [(2, WEIGHT, 1), (0, SUM, -1), (3, SUM, -1)]
     assert found(kinks=(6,)) == [(3, WEIGHT, 0)]
+
+
+def test_forces_at_kinks():
+    """Of a force the row is told: that of a contact or of a joint."""
+    assert found(sums=(0, 2), forces=True) == [(0, WEIGHT, -1), (3, WEIGHT, -1)]
 
 
 def test_contacts_at_touch_and_joints_at_stops():

@@ -33,7 +33,7 @@ def jump(method, dt, *options):
     """Robosimian's jump; options as in scenario files."""
     overrides = [f'integrator.name="{method}"', f"integrator.dt={dt}", "integrator.order=1"]
     overrides += ["contact.recovery=0", *(f"integrator.{option}" for option in options)]
-    return Scenario.load("robosimian-jump", overrides=overrides).build(visuals=False)
+    return Scenario.load("robosimian-jump-paper", overrides=overrides).build(visuals=False)
 
 
 @pytest.fixture

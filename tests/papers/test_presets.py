@@ -58,7 +58,7 @@ def simulator(method="ne-nmdp", **options) -> Simulator:
     )
 
 
-def scenario(*overrides, name="robosimian-jump") -> Scenario:
+def scenario(*overrides, name="robosimian-jump-paper") -> Scenario:
     """A bundled scenario with keys of [integrator]."""
     return Scenario.load(name, overrides=[f"integrator.{key}" for key in overrides])
 
@@ -107,7 +107,7 @@ def test_contacts_of_the_papers_do_not_recover():
     assert [law.recovery for law in (chosen.contact, *chosen.contact_rules)] == [0.0, 0.0]
     assert scenario('preset="paper"', 'name="ne-ncp"').contact.model == "dry-friction"
     given = ['integrator.preset="paper"', 'integrator.name="ne-mdp"', "contact.recovery=3.0"]
-    built = Scenario.load("robosimian-jump", overrides=given).build(visuals=False)
+    built = Scenario.load("robosimian-jump-paper", overrides=given).build(visuals=False)
     assert built.simulator.contact.recovery == 3.0
     assert scenario().contact.recovery == RECOVERY > 0.0
     with pytest.raises(IntegratorError, match=r"recovery = 0 1/s, got 10: give recovery=0"):
@@ -183,7 +183,7 @@ def test_a_preset_is_a_name(value):
 
 
 @pytest.mark.parametrize("method", sorted(INTEGRATORS))
-@pytest.mark.parametrize("name", ["robosimian-jump", "spider-walk", "sliding-box"])
+@pytest.mark.parametrize("name", ["robosimian-jump-paper", "spider-walk", "sliding-box"])
 def test_scenarios(name, method):
     """In a bundled scenario the preset sets every option that the method has."""
     overrides = [f'name="{method}"', 'preset="paper"']

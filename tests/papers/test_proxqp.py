@@ -14,8 +14,8 @@ NEAR = 1e-4  # [m, rad] at the end; both solve to 1e-9, and the motions are not 
 FAR = 0.1  # [m, rad] that the robot is away from its start meanwhile
 # scenario, step [s], duration [s], method, objective
 MOTIONS = {
-    "jump kinetic": ("robosimian-jump", 0.05, 1.5, "ne-nmdp", "kinetic"),
-    "jump end_effector": ("robosimian-jump", 0.05, 1.5, "pbd-nmdp", "end_effector"),
+    "jump kinetic": ("robosimian-jump-paper", 0.05, 1.5, "ne-nmdp", "kinetic"),
+    "jump end_effector": ("robosimian-jump-paper", 0.05, 1.5, "pbd-nmdp", "end_effector"),
     "walk end_effector": ("robosimian-walk", 0.05, 1.5, "ne-zonmdp", "end_effector"),
     "walk ne-mdp": ("robosimian-walk", 0.01, 1.5, "ne-mdp", ""),
 }
@@ -29,7 +29,7 @@ random.seed(int(sys.argv[1]))
 for name, objective, h in (("ne-mdp", "", 0.01), ("ne-nmdp", "kinetic", 0.05)):
     keys = [f"name='{name}'", f"dt={h}"] + [f"objective='{objective}'"] * bool(objective)
     overrides = ["contact.recovery=0", *(f"integrator.{key}" for key in keys)]
-    scenario = Scenario.load("robosimian-jump", overrides=overrides)
+    scenario = Scenario.load("robosimian-jump-paper", overrides=overrides)
     setup = scenario.build(visuals=False)
     state = setup.state
     for _ in range(20):

@@ -12,9 +12,10 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
+from nmdp_pin._kernels.step.outcomes import OUTCOME
 from nmdp_pin._kernels.step.stage import evaluate
-from nmdp_pin._kernels.step.step import OUTCOME
-from nmdp_pin._kernels.step.vi_newton import Tolerances, solve_stage
+from nmdp_pin._kernels.step.tolerances import Tolerances
+from nmdp_pin._kernels.step.vi_newton import solve_stage
 from nmdp_pin._robot import Robot
 from nmdp_pin._runs.recorder import kinetic_energy
 from nmdp_pin._simulator.simulator import Simulator
@@ -29,7 +30,7 @@ ROBOTS = ("robosimian planar", "spider free-flyer", "chain fixed", "pendulum", "
 # Measured: 3e-12 and 3e-6.
 GAIN = {"ne-nmdp": 1e-10, "pbd-nmdp": 1e-4}
 INF = np.inf
-TIGHT = Tolerances(1e-8, INF, INF, INF, 1.0, INF, 1e-6, 25, False)  # [N, N m] of the residual
+TIGHT = Tolerances(1e-11, 0.0, INF, INF, INF, 25, False)  # of the residual
 PASSIVE = Command()
 AIR = Terrain([Plane(height=-99.0)])
 

@@ -18,9 +18,10 @@ WORST = 0.75  # heading at which a slab veers most, in units of the angle betwee
 
 
 def row(name: str) -> list[float]:
-    """Numbers of a row of the table of polyhedral cones."""
+    """Numbers of a row of the table of polyhedral cones; round ones have inf directions."""
     line = next(x for x in PAGE.splitlines() if x.startswith(f"| {name}"))
-    return [float(re.search(r"[\d.]+", cell)[0]) for cell in line.split("|")[2:-1]]
+    found = [re.search(r"[\d.]+", cell) for cell in line.split("|")[2:-1]]
+    return [float(number[0]) if number else np.inf for number in found]
 
 
 def slide(directions: int, heading: float) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from nmdp_pin import load_robot
 
 PLACES = ("wall", "stairs up", "stairs down", "rough", "fine")
 DEEP = 0.012  # [m] of impacts at 1.4 m/s, and of hulls of meshes beyond those of their points
-AT_END = 0.004  # [m]; the static depth is 1 mm, on all four feet
+AT_END = 0.005  # [m]; the static depth is 1 mm, on all four feet; Solo 12 lies on a link, 4.5 mm
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def jump(method: str, h: float, **options) -> np.ndarray:
     """Configurations of the first 0.4 s of Robosimian's jump."""
     overrides = [f'integrator.name="{method}"', 'integrator.objective="dissipation"']
     overrides += [f"integrator.{name}={value}" for name, value in options.items()]
-    scenario = Scenario.load("robosimian-jump", overrides=[*overrides, f"integrator.dt={h}"])
+    scenario = Scenario.load("robosimian-jump-paper", overrides=[*overrides, f"integrator.dt={h}"])
     setup = scenario.build(visuals=False)
     results = setup.simulator.run(
         setup.state, setup.controller, dt=h, duration=0.4, on_failure="raise"

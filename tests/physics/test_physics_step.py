@@ -33,6 +33,8 @@ from nmdp_pin._state.state import State
 FRICTION = 0.5
 STEPS = (5e-3, 1e-2, 5e-2)
 BALANCE = 1e-6  # of the weight; steps are solved to 1e-8 of it, and to rounding of M q / h^2
+PLACE = 2e-9  # [m] to which a depth is that of its force
+BOUND = 2e-4  # share by which a force may exceed its bound, as the residual
 ROUNDING = 1e-9
 
 
@@ -79,19 +81,21 @@ def test_every_step_satisfies_the_equations_of_motion(method, h, monkeypatch):
 @pytest.mark.parametrize("h", [5e-3, 5e-2])
 @pytest.mark.parametrize("method", OF_BOTH_ORDERS)
 def test_every_force_is_in_the_wrench_space(method, h):
-    """Weights in the simplex; no pull, no more friction than the cone's, none without contact."""
+    """No pull, no more friction than the cone's, none without contact, none beyond k d^p."""
     sim, state = tumble(method)
     k, touched = sim.contact.stiffness, 0
     for result in run(sim, state, h, 0.6):
-        w = result.state.warm.w
-        touched += len(w)
-        assert w.min(initial=0.0) >= 0.0
-        assert w.sum(axis=1).max(initial=0.0) <= 1.0 + ROUNDING
+        warm = result.state.warm
+        touched += len(warm.contacts)
+        if warm.forces is None:
+            assert warm.w.min(initial=0.0) >= 0.0
+            assert warm.w.sum(axis=1).max(initial=0.0) <= 1.0 + ROUNDING
         normal = result.contact_forces[:, 2]
         sideways = np.linalg.norm(result.contact_forces[:, :2], axis=1)
         assert (normal >= 0.0).all()
         if sim.integrator.order == 1 and not result.halvings:  # else it is the mean over the step
-            assert (normal <= k * result.contact_depths**2 * (1.0 + ROUNDING)).all()
+            deepest = np.where(normal > 0.0, result.contact_depths + PLACE, 0.0)
+            assert (normal <= k * deepest**2 * (1.0 + BOUND)).all()
         assert (sideways <= FRICTION * normal * (1.0 + ROUNDING)).all()
     assert touched > 5
 
@@ -117,6 +121,7 @@ def same(a: StepResult, b: StepResult) -> bool:
         (a.state.v, b.state.v),
         (warm.contacts, other.contacts),
         (warm.w, other.w),
+        (np.zeros(0), np.zeros(0)) if warm.forces is None else (warm.forces, other.forces),
         (warm.joints, other.joints),
         (warm.a, other.a),
         (a.contact_forces, b.contact_forces),
@@ -165,7 +170,9 @@ def test_a_step_replays_in_another_simulator_with_daqp(objective):
 
 def test_a_driven_robot_replays_to_the_bit_from_the_middle():
     """Robosimian's jump at 50 ms, from a state in the middle of it."""
-    setup = Scenario.load("robosimian-jump", overrides=["integrator.dt=0.05"]).build(visuals=False)
+    setup = Scenario.load("robosimian-jump-paper", overrides=["integrator.dt=0.05"]).build(
+        visuals=False
+    )
     states, results = [setup.state], []
     for start in (0, 10):
         state = states[start]

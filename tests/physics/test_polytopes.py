@@ -23,7 +23,7 @@ from nmdp_pin._dynamics.geometry.hulls import hulls_of
 from nmdp_pin._kernels.geometry.convex_features import _depth_of_end
 from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.geometry.polytopes import Polytope
-from nmdp_pin._kernels.step.step import open_step
+from nmdp_pin._kernels.step.step_start import open_step
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin._robot.catalog import find_robot
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Plane, Shape, Sphere

@@ -23,7 +23,7 @@ from nmdp_pin import (
 )
 from nmdp_pin import run as simulate
 from nmdp_pin._kernels.geometry.planes import place_contacts
-from nmdp_pin._kernels.step.step import open_step
+from nmdp_pin._kernels.step.step_start import open_step
 from nmdp_pin._robot.free_body import free_body
 from nmdp_pin._terrain import Box, Capsule, Cylinder, Shape, Sphere
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from nmdp_pin import Command, FrictionCone, Plane, Simulator, State, Terrain
 from nmdp_pin._contact import DryFriction, Penalty
 from nmdp_pin._kernels.geometry.planes import place_contacts
-from nmdp_pin._kernels.step.step import open_step
+from nmdp_pin._kernels.step.step_start import open_step
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 

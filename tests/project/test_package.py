@@ -15,6 +15,15 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+LOAD = """
+from importlib.metadata import version
+import nmdp_pin, nmdp_pin.experiments, nmdp_pin.viz
+from nmdp_pin import Scenario, bundled_robots, bundled_scenarios, load_robot
+robots, scenarios = sorted(bundled_robots()), sorted(bundled_scenarios())
+[load_robot(name) for name in robots], [Scenario.load(name) for name in scenarios]
+modules = nmdp_pin, nmdp_pin.experiments, nmdp_pin.viz
+print([version("nmdp-pin"), robots, scenarios, *(m.__file__ for m in modules)])
+"""  # by what is installed
 
 
 def tracked() -> set[str]:
@@ -25,22 +34,52 @@ def tracked() -> set[str]:
     return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
 
 
-def test_the_source_distribution_is_whole(tmp_path):
-    """It holds every file of the repository: its tests can be run, its documentation read."""
+@pytest.fixture(scope="module")
+def distribution(tmp_path_factory):
+    """The source distribution, built of the files of the repository."""
     pytest.importorskip("setuptools")
-    files, copy = tracked(), tmp_path / "copy"
-    for name in files:
+    folder = tmp_path_factory.mktemp("distribution")
+    copy = folder / "copy"
+    for name in tracked():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
     subprocess.run(
-        [sys.executable, "-c", BUILD, str(tmp_path)], cwd=copy, check=True, capture_output=True
+        [sys.executable, "-c", BUILD, str(folder)], cwd=copy, check=True, capture_output=True
     )
-    (path,) = tmp_path.glob("*.tar.gz")
-    with tarfile.open(path) as archive:
+    (path,) = folder.glob("*.tar.gz")
+    return path
+
+
+def test_the_source_distribution_is_whole(distribution):
+    """It holds every file of the repository: its tests can be run, its documentation read."""
+    files = tracked()
+    with tarfile.open(distribution) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     links = {name for name in files if (ROOT / name).is_symlink()}
     assert not files - links - held, "add them to MANIFEST.in"
     assert all(f"{name}/__init__.py" in held for name in links)
+
+
+def test_what_is_installed_is_whole(distribution, tmp_path):
+    """The wheel of the source distribution, installed, loads every robot and scenario."""
+    site = tmp_path / "site"
+    words = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
+    pip = [sys.executable, "-m", "pip", *words, str(site), str(distribution)]
+    done = subprocess.run(pip, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    shown = subprocess.run(
+        [sys.executable, "-c", LOAD],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+    )
+    assert shown.returncode == 0, shown.stderr
+    version, robots, scenarios, *files = ast.literal_eval(shown.stdout.splitlines()[-1])
+    assert version == PROJECT["version"]
+    assert robots == sorted(path.parent.name for path in (ROOT / "robots").glob("*/robot.toml"))
+    assert scenarios == sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
+    assert all(Path(path).is_relative_to(site) for path in files)
 
 
 def test_a_copy_on_the_path_takes_all_of_itself(tmp_path):
@@ -96,3 +135,31 @@ def test_the_recipe_and_the_citation_are_of_this_version():
     for name, versions in wanted.items():
         least = re.match(r"[=>]=([\d.]+)", versions)[1]
         assert stated[OF_CONDA.get(name, name)].startswith(f">={least}"), name
+
+
+def test_the_changelog_is_a_page_of_this_version():
+    """Users read it: its newest version is the present one, and it stays short."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## \[([\d.]+)\]", text, re.MULTILINE)[1] == PROJECT["version"]
+    assert len(text.split()) < 1000
+
+
+def test_what_runs_on_a_push_is_what_is_supported():
+    """The workflows parse, have all Pythons and the oldest numba, and ruff is that of `dev`."""
+    yaml = pytest.importorskip("yaml")
+    folder = ROOT / ".github"
+    files = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.yml")}
+    parsed = {path.name: yaml.safe_load(text) for path, text in files.items()}
+    matrix = parsed["tests.yml"]["jobs"]["tests"]["strategy"]["matrix"]
+    named = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if "Python :: 3." in c]
+    assert matrix["python"] == [c for c in named if "." in c]
+    (numba,) = (d for d in PROJECT["dependencies"] if d.startswith("numba"))
+    assert matrix["include"][0]["numba"] == f"{numba.partition('>=')[2]}.*"
+    goals = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    used = {
+        goal for text in files.values() for goal in re.findall(r"run: make ([a-z]+)$", text, re.M)
+    }
+    assert used <= set(goals)
+    (ruff,) = (d for d in PROJECT["optional-dependencies"]["dev"] if d.startswith("ruff"))
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert hooks["repos"][0]["rev"] == f"v{ruff.partition('==')[2]}"

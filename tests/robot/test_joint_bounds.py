@@ -45,11 +45,12 @@ def test_rows_of_stops_friction_and_copies(tmp_path):
     np.testing.assert_array_equal(joints.friction, [0.0, 0.5])
     both = load_robot(write(tmp_path, gripper().replace("continuous", "revolute")), base="fixed")
     joints, loads = joints_of(both), largest_loads(both)
-    assert joints.mimic_dofs.tolist() == [[1, 0]]
-    assert joints.mimic_coordinates.tolist() == [[1, 0]]
-    np.testing.assert_allclose(joints.mimic_stiffness, loads.max() / 1e-6)
-    assert joints.multiplier.tolist() == [-2.0]
-    assert joints.offset.tolist() == [0.1]
+    springs = joints.springs
+    assert springs.first.tolist() == [0, 2]
+    assert springs.dofs.tolist() == springs.coordinates.tolist() == [1, 0]
+    np.testing.assert_allclose(springs.stiffness, loads.max() / 1e-6)
+    assert springs.factors.tolist() == [1.0, 2.0]
+    assert springs.rest.tolist() == [0.1]
 
 
 def test_dofs_move_what_hangs_on_them():
@@ -83,8 +84,8 @@ def test_small_loads_make_soft_springs(tmp_path, monkeypatch):
     monkeypatch.setattr(joint_bounds, "largest_loads", lambda robot: np.full(robot.model.nv, 0.01))
     joints = joints_of(bot)
     np.testing.assert_allclose(joints.stiffness, 0.01 / 1e-4)
-    np.testing.assert_allclose(joints.mimic_stiffness, 0.01 / 1e-6)
-    assert len(joints.mimic_stiffness) > 0
+    np.testing.assert_allclose(joints.springs.stiffness, 0.01 / 1e-6)
+    assert len(joints.springs.stiffness) > 0
 
 
 def test_parts_of_a_composite_joint_follow_each_other():

@@ -200,10 +200,10 @@ def test_starts_that_are_too_deep_are_told():
     """A floor 0.15 m above the lowest contact is named with what to do; one of 4.9 mm is not."""
     told = []
     for height in (0.0049, 0.15):
-        setup = Scenario.load("robosimian-jump").build(visuals=False)
+        setup = Scenario.load("robosimian-jump-paper").build(visuals=False)
         floor = setup.robot.lowest_point + height
         given = [f"terrain.shapes.0.height={floor!r}"]
-        setup = Scenario.load("robosimian-jump", overrides=given).build(visuals=False)
+        setup = Scenario.load("robosimian-jump-paper", overrides=given).build(visuals=False)
         told.append([text for text in start_warnings(setup) if text.startswith("contacts are")])
     sentence = (
         "contacts are 150 mm deep in the ground at the start: raise the robot by as much, or lower "
@@ -245,7 +245,7 @@ def test_links_without_contacts_are_named():
     six = "'base', 'FL_thigh', 'FR_thigh', 'RL_hip', 'RL_thigh', 'RR_hip' and 1 more"
     assert feet.startswith(f"links that pass through the ground, without contact points: {six} (")
     assert not any("pass through the ground" in text for text in transparency(load_robot("go2")))
-    jump = Scenario.load("robosimian-jump")  # whose legs reach below its feet
+    jump = Scenario.load("robosimian-jump-paper")  # whose legs reach below its feet
     warned = recorded_warnings(jump.build(visuals=False), run(jump))
     (told,) = (text for text in warned if "pass through the ground" in text)
     assert told.endswith("'limb4_link4' (robot.contacts = \"all\" gives them some)")

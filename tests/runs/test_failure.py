@@ -33,11 +33,11 @@ PATIENCE = 60  # [s] for another process on a machine that is busy
 @pytest.fixture(scope="module")
 def failed() -> FailedStep:
     """A step that fails in the middle of a jump: with warm start and PD targets."""
-    setup = Scenario.load("robosimian-jump", overrides=JUMP).build(visuals=False)
+    setup = Scenario.load("robosimian-jump-paper", overrides=JUMP).build(visuals=False)
     run = setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=0.1)
     middle = list(run)[-1].state
     assert middle.warm is not None
-    scenario = Scenario.load("robosimian-jump", overrides=[*JUMP, *HOPELESS])
+    scenario = Scenario.load("robosimian-jump-paper", overrides=[*JUMP, *HOPELESS])
     simulator = scenario.build(visuals=False).simulator
     middle = replace(middle, h_next=0.01)
     with pytest.raises(StepFailed) as caught:
@@ -131,7 +131,7 @@ def test_repeat_keeps_the_step(saved, key):
 
 def test_simulators_built_by_hand(failed, tmp_path):
     """Without a scenario the step is repeated with a simulator that is given."""
-    setup = Scenario.load("robosimian-jump", overrides=JUMP).build(visuals=False)
+    setup = Scenario.load("robosimian-jump-paper", overrides=JUMP).build(visuals=False)
     alone = replace(failed, scenario=None)
     alone.save(tmp_path / "alone.npz")
     loaded = FailedStep.load(tmp_path / "alone.npz")
@@ -144,7 +144,7 @@ def test_simulators_built_by_hand(failed, tmp_path):
 
 def test_a_bare_state_is_enough(tmp_path):
     """No warm start, no command: the file holds what there is."""
-    setup = Scenario.load("robosimian-jump").build(visuals=False)
+    setup = Scenario.load("robosimian-jump-paper").build(visuals=False)
     sim = Simulator(
         setup.robot,
         setup.terrain,
@@ -251,7 +251,7 @@ def test_run_leaves_the_step_and_repeat_shows_it(tmp_path, capsys):
     """`run` writes the step beside --out or to --dump and says so; `repeat` compares."""
     words = [
         "run",
-        "robosimian-jump",
+        "robosimian-jump-paper",
         "--set",
         "integrator.vi_newton.max_iterations=1",
         "--dt",

@@ -54,7 +54,7 @@ def test_round_trip_is_exact(tmp_path: Path) -> None:
 
 def test_fields_and_file_agree() -> None:
     """The arrays of the file are the fields of the class."""
-    assert {f.name for f in dataclasses.fields(Recording)} == {*ROWS, "meta"}
+    assert {f.name for f in dataclasses.fields(Recording)} == {*ROWS, "meta", "readings"}
 
 
 def test_first_row_is_the_initial_state() -> None:

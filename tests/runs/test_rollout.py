@@ -32,7 +32,7 @@ PATIENCE = 60.0  # [s] for processes to end on a machine that is busy
 @pytest.fixture(scope="module")
 def simulator():
     """The planar Robosimian on the ground."""
-    return Scenario.load("robosimian-jump").build(visuals=False).simulator
+    return Scenario.load("robosimian-jump-paper").build(visuals=False).simulator
 
 
 def starts(simulator, nb=NB):
@@ -108,7 +108,7 @@ def test_a_rollout_goes_on_where_another_ended(simulator):
 def test_failed_trajectories_are_marked_and_held(simulator):
     """Status and step of the failure are told, the last good state stays, others go on."""
     hopeless = Scenario.load(
-        "robosimian-jump",
+        "robosimian-jump-paper",
         overrides=[
             "integrator.vi_newton.max_iterations=1",
             "integrator.control.min_step=0.02",

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +10,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from benchmark_modules import benchmark
+from joint_scenes import BALLS
+from urdf_samples import write
 
 from nmdp_pin import (
     Command,
@@ -20,9 +23,12 @@ from nmdp_pin import (
     Terrain,
     free_body,
     load_robot,
+    with_frictions,
 )
 from nmdp_pin._jax.manifold import difference, integrate
 from nmdp_pin._jax.roller import DeviceRoller
+from nmdp_pin._robot import Mimic
+from nmdp_pin.control import ExternalWrench
 from nmdp_pin.derivatives import step_derivatives
 from nmdp_pin.device import SCHEDULES, Commands, DeviceScene, device_scene, roll, trajectory
 from nmdp_pin.errors import ControlError, IntegratorError, StateError, WorkerError
@@ -103,6 +109,8 @@ SHAPES = {
     "sphere": Sphere(radius=0.5, position=(0.02, 0.0, -0.5), friction=0.5),
     "capsule": Capsule(radius=0.2, length=0.4, position=(0.0, 0.03, -0.4), friction=0.5),
 }
+TOUCHING = ("ball", "terrain")
+PUSHED = Command(wrenches=(ExternalWrench(force=(1.0, 0.0, 0.0)),))
 BALL = free_body("ball", Sphere(radius=0.1), mass=1.0, position=(0.0, 0.0, 0.1))
 
 
@@ -121,6 +129,34 @@ def test_round_and_edged_ground(name):
     x0[1, :2], x0[2, :2], x0[3, 7:10] = (0.16, 0.1), (0.17, 0.165), (1.0, 0.5, -1.0)
     made = check_agreement(simulator, x0, None, np.zeros((4, 12, 0)), 0.01)
     assert made.ok.all()
+
+
+def test_springs_of_all_kinds_of_joints(tmp_path):
+    """Of ball, slide, hinge and a free body, and one that holds the hinge to the slide."""
+    pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
+    robot = load_robot(write(tmp_path, BALLS, "balls.xml"), contacts=[])
+    model, rng = robot.model, np.random.default_rng(0)
+    limits = replace(robot.limits, mimics=(Mimic("hinge", "slide", -2.0, 0.5),))
+    for held in (robot, replace(robot, limits=limits)):
+        law, ground = Penalty(), Terrain([Plane(height=-10.0)])
+        simulator = Simulator(held, ground, law, "pbfd", control=Fixed(), tolerance=1e-10)
+        q = [pin.integrate(model, robot.standing, 0.3 * rng.normal(size=model.nv)) for _ in "abc"]
+        x0 = np.concatenate([q, rng.normal(size=(3, model.nv))], axis=1)
+        made = check_agreement(simulator, x0, None, np.zeros((3, STEPS, len(held.driven))), 0.01)
+        assert made.ok.all()
+    slide, hinge = (model.joints[model.getJointId(name)].idx_q for name in ("slide", "hinge"))
+    off = made.x[..., hinge] + 2.0 * made.x[..., slide] - 0.5
+    assert np.abs(off[:, -1]).max() < 1e-4
+
+
+@pytest.mark.parametrize(("body", "exceptions"), [(0.9, {}), (None, {}), (0.2, {TOUCHING: 0.1})])
+def test_a_pair_has_one_friction(body, exceptions):
+    """The larger one of both, that of the ground alone, or that of the pair."""
+    ball = free_body("ball", Sphere(radius=0.1, friction=body), mass=1.0, position=(0.0, 0.0, 0.1))
+    law, ground = Penalty(normal_stiffness=1e6), Terrain([Plane(friction=0.5)])
+    simulator = Simulator(with_frictions(ball, exceptions), ground, law, "pbfd", control=Fixed())
+    x0 = np.concatenate([ball.standing, [1.0, 0.5, 0.0, 0.0, 0.0, 0.0]])[None]
+    check_agreement(simulator, x0, None, np.zeros((1, 12, 0)), 0.01)
 
 
 def test_schedules_make_the_same_steps():
@@ -222,6 +258,7 @@ def test_no_steps_and_no_lanes():
         ({"backend": "jax", "dtype": "float16"}, IntegratorError, "dtype must be one of"),
         ({"backend": "jax", "n_jobs": 2}, WorkerError, "leave n_jobs out"),
         ({"backend": "jax", "command": lambda *_: None}, ControlError, "no function"),
+        ({"backend": "jax", "command": PUSHED}, ControlError, "no wrenches"),
     ],
 )
 def test_mistakes(words, error, message):

@@ -1,6 +1,7 @@
 """Rollouts on Ray: the same bits, lost workers, errors. Skipped where Ray is not installed."""
 
 import sys
+import threading
 
 import cloudpickle
 import numpy as np
@@ -37,7 +38,7 @@ def cluster():
 @pytest.fixture(scope="module")
 def case():
     """A simulator, a start and torques."""
-    simulator = Scenario.load("robosimian-jump").build(visuals=False).simulator
+    simulator = Scenario.load("robosimian-jump-paper").build(visuals=False).simulator
     robot = simulator.robot
     x0 = np.concatenate([robot.standing, np.zeros(robot.model.nv)])
     u = np.random.default_rng(0).standard_normal((NB, NT, len(robot.driven)))
@@ -75,6 +76,9 @@ def test_errors_of_workers_are_typed(cluster, case):
 def test_no_cluster_there(monkeypatch):
     """An address where nothing runs is refused in seconds."""
     ray = pytest.importorskip("ray")
+    for thread in threading.enumerate():  # of other tests, which would start Ray once more
+        if type(thread).__name__ == "ResultThread":
+            thread.join()
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(WorkerError, match=r"no Ray cluster at '127\.0\.0\.1:1'"):
         ray_cluster("127.0.0.1:1").__enter__()

@@ -7,6 +7,7 @@ import pinocchio as pin
 import pytest
 
 import nmdp_pin._scenario.sections as sections
+from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._control.push import Push
 from nmdp_pin._papers.mdp import NeMdp
 from nmdp_pin._scenario import Scenario
@@ -200,7 +201,7 @@ def test_free_flyer_starts_as_told():
 def test_planar_base_starts_as_told():
     """x, z and pitch of the file reach the base's link, and their rates its velocity."""
     setup = Scenario.load(
-        "robosimian-jump",
+        "robosimian-jump-paper",
         overrides=[
             "robot.initial.position=[1.0, 0.0, 2.0]",
             "robot.initial.rpy=[0.0, 0.3, 0.0]",
@@ -239,7 +240,7 @@ def test_gait_that_does_not_loop_holds_its_last_knot():
     far = 100.3  # [s] in the middle of a looped jump
     targets = []
     for loop in ("true", "false"):
-        setup = Scenario.load("robosimian-jump", overrides=[f"controller.loop={loop}"]).build(
+        setup = Scenario.load("robosimian-jump-paper", overrides=[f"controller.loop={loop}"]).build(
             visuals=False
         )
         command = setup.controller.command(setup.simulator.state(t=far), 0.0)
@@ -267,8 +268,8 @@ def test_push_on_a_frame_turns_the_robot():
     """A push off the centre gives the moment of its arm: J' f of that frame."""
     push = "disturbances=[{force=[0.0, 0.0, 5.0], start=0.0, duration=1.0, frame='link10'}]"
     setup = Scenario.load("chain-slope", overrides=[push, "robot.initial={}"]).build(visuals=False)
-    force = setup.controller.command(setup.state, 0.01).force
-    model = setup.robot.model
+    model, command = setup.robot.model, setup.controller.command(setup.state, 0.01)
+    force = Loads(model).added(command, setup.state.q).force
     J = pin.computeFrameJacobian(
         model,
         model.createData(),

@@ -13,6 +13,7 @@ from nmdp_pin._scenario.toml_source import find_scenario
 NAMES = sorted(bundled_scenarios())
 EXPECTED = {
     "robosimian-jump",
+    "robosimian-jump-paper",
     "robosimian-jump-high",
     "robosimian-walk",
     "robosimian-walk-fast",

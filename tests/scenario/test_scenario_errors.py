@@ -7,7 +7,7 @@ from nmdp_pin.errors import RobotError, ScenarioError
 
 PUSH = "disturbances=[{force=[1.0, 0.0, 0.0], start=0.0, duration=%s}]"
 
-# override of robosimian-jump, key that the message names, part of the message
+# override of robosimian-jump-paper, key that the message names, part of the message
 MISTAKES = [
     ("integrator.dt=50", "integrator.dt", "did you mean 0.05 s?"),
     ("integrator.dt=10", "integrator.dt", "did you mean 0.01 s?"),
@@ -96,17 +96,17 @@ MISTAKES = [
 def test_mistake_is_named(override, key, part):
     """The error has the key's path and says what is wrong."""
     with pytest.raises(ScenarioError) as caught:
-        Scenario.load("robosimian-jump", overrides=[override]).build(visuals=False)
+        Scenario.load("robosimian-jump-paper", overrides=[override]).build(visuals=False)
     assert caught.value.key == key
     assert part in str(caught.value)
-    assert "robosimian-jump.toml" in str(caught.value)
+    assert "robosimian-jump-paper.toml" in str(caught.value)
 
 
 def test_all_mistakes_are_listed():
     """A file with several mistakes is told of all at once."""
     overrides = ["integrator.dt=-1", "contact.stiffness=0", "robot.nam='x'"]
     with pytest.raises(ScenarioError, match="3 mistakes") as caught:
-        Scenario.load("robosimian-jump", overrides=overrides)
+        Scenario.load("robosimian-jump-paper", overrides=overrides)
     for key in ("integrator.dt", "contact.stiffness", "robot.nam"):
         assert f"\n  {key}: " in str(caught.value)
 
@@ -127,7 +127,7 @@ def test_all_mistakes_are_listed():
 def test_override_that_leads_nowhere_is_refused(override, part):
     """A path or value that cannot be used is an error, not a new key."""
     with pytest.raises(ScenarioError, match=r".") as caught:
-        Scenario.load("robosimian-jump", overrides=[override])
+        Scenario.load("robosimian-jump-paper", overrides=[override])
     assert part in str(caught.value)
 
 
@@ -190,6 +190,6 @@ def test_folder_is_no_scenario(tmp_path):
 
 def test_robot_errors_pass_through():
     """What is wrong with a robot is said by the robot's own error."""
-    scenario = Scenario.load("robosimian-jump", overrides=["robot.name=robosimiam"])
+    scenario = Scenario.load("robosimian-jump-paper", overrides=["robot.name=robosimiam"])
     with pytest.raises(RobotError, match="robosimian"):
         scenario.build_robot()

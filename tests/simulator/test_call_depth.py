@@ -8,7 +8,7 @@ from nmdp_pin._integrators import position_minimiser
 from nmdp_pin._kernels.step import step
 from nmdp_pin._scenario import Scenario
 
-MOST = 5  # frames, with those of Simulator.step and np.errstate
+MOST = 6  # frames, with those of Simulator.step, of what controllers say and np.errstate
 KERNELS = {
     "ne-nmdp": (step, "make_step"),
     "pbd-nmdp": (step, "make_step"),

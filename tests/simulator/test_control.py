@@ -7,6 +7,7 @@ import pytest
 from contracts import ControllerContract
 
 from nmdp_pin._control import Command, GaitTrajectory, Passive, StablePD, TorqueFunction
+from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._control.push import Push, Pushed
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
@@ -126,7 +127,7 @@ def test_free_flyer_targets_are_configurations():
 
 @pytest.mark.parametrize(
     ("joint", "message"),
-    [("knee", "'knee', which robot 'spider' has not"), ("root_rotation", "needs one coordinate")],
+    [("knee", "'knee', which robot 'spider' has not"), ("root_rotation", "needs one velocity")],
 )
 def test_gaits_of_unknown_joints(joint, message):
     """A gait that moves what is not there, or not simple, is named with the joints there are."""
@@ -284,14 +285,18 @@ def test_pushes_add_up():
     wind = np.arange(18.0)
     inner = TorqueFunction(lambda state, h: Command(tau=np.full(18, 0.5), force=wind))
     pushes = [Push(**PUSH), Push(**PUSH, frame="FL_lower")]
-    apart = [Pushed(Passive(), robot, [push]).command(state, 0.01).force for push in pushes]
-    together = Pushed(inner, robot, pushes).command(state, 0.01)
+    loads = Loads(robot.model)
+    apart = [
+        loads.added(Pushed(Passive(), robot, [push]).command(state, 0.01), state.q).force
+        for push in pushes
+    ]
+    together = loads.added(Pushed(inner, robot, pushes).command(state, 0.01), state.q)
     np.testing.assert_allclose(together.force, wind + apart[0] + apart[1], atol=ROUNDING)
     np.testing.assert_array_equal(together.tau, np.full(18, 0.5))
     np.testing.assert_allclose(apart[0][:3], PUSH["force"], atol=ROUNDING)  # upright base
     quiet = Pushed(inner, robot, pushes).command(simulator.state(t=5.0), 0.01)
     np.testing.assert_array_equal(quiet.tau, np.full(18, 0.5))
-    assert Pushed(Passive(), robot, pushes).command(simulator.state(t=5.0), 0.01).force is None
+    assert Pushed(Passive(), robot, pushes).command(simulator.state(t=5.0), 0.01).wrenches == ()
 
 
 @pytest.mark.parametrize(
@@ -322,7 +327,7 @@ def test_a_push_without_a_frame_is_one_of_the_first_moving_body():
     robot = samples.replace(samples.robot("chain fixed"), model=model)
     push = Push(force=(3.0, 0.0, 0.0), start=0.0, duration=1.0)
     command = Pushed(Passive(), robot, [push]).command(State(0.0, np.zeros(1), np.zeros(1)), 0.1)
-    assert command.force == pytest.approx([-6.0])
+    assert Loads(model).added(command, np.zeros(1)).force == pytest.approx([-6.0])
 
 
 def test_push_on_nothing():
@@ -373,4 +378,4 @@ def test_a_push_on_a_robot_of_one_joint():
     command = Pushed(Passive(), robot, [push]).command(
         State(0.0, robot.standing, np.zeros(1)), 0.01
     )
-    assert command.force == pytest.approx([3.0])
+    assert Loads(robot.model).added(command, robot.standing).force == pytest.approx([3.0])

@@ -237,7 +237,7 @@ def test_robosimian_jumps_half_a_second(order):
         'integrator.control.kind="error"',
         f"integrator.control.rtol={0.03 if order == 1 else 0.3}",
     ]
-    setup = Scenario.load("robosimian-jump", overrides=options).build(visuals=False)
+    setup = Scenario.load("robosimian-jump-paper", overrides=options).build(visuals=False)
     run = setup.simulator.run(
         setup.state, setup.controller, dt=0.02, duration=0.5, on_failure="raise"
     )

@@ -17,7 +17,8 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._integrators.scheme import SCHEMES
-from nmdp_pin._kernels.step.step import add_wrenches, list_weights, open_step
+from nmdp_pin._kernels.step.slips import measure_slips
+from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.simulator import Simulator
@@ -28,6 +29,8 @@ from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import IntegratorError
 
 PASSIVE = Command()
+ESTIMATE = 2.0  # factor within which an estimated residual is the evaluated one; measured 1.4
+DEPTH = 1e-9  # [m] by which a depth may differ from that of its force, as in steps
 ROUNDING = 1e-9  # [N, N m]; contacts that are apart change the order of sums
 GAP_ROUNDING = 1e-12  # [J]; a difference of works of 0.1 J
 
@@ -162,6 +165,16 @@ def test_objectives_have_no_recovery():
         INTEGRATORS["ne-nmdp"](system, objective="kinetic")
 
 
+def stiffnesses_of(integrator):
+    """Stiffnesses of all candidates and joints in the last stage of the last step."""
+    form, memory = integrator.form, integrator._memory
+    contacts, linear = memory.stage.contacts, form.new_linear()
+    n, rho = int(contacts.n[0]), memory.linear.rho
+    linear.rho[contacts.index[:n]] = rho[:n]
+    linear.rho[form.n_candidates :] = rho[n : n + form.n_joints]
+    return linear
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"])
 @pytest.mark.parametrize("objective", [*OBJECTIVES, "dissipation"])
@@ -179,12 +192,20 @@ def test_the_step_solves_the_residual(objective, method, order):
     for (equations, at), weight in zip(made, weights, strict=True):
         assert at.residual <= equations.tolerance(tolerance)
         contacts = equations.stage.contacts
-        add_wrenches(equations.form.record, contacts, weight, at.record, wrenches)
+        reported = np.ones(contacts.n[0], bool)
+        add_wrenches(equations.form.record, contacts, weight, at.record, reported, wrenches)
     np.testing.assert_array_equal(at.v, result.state.v)
-    assert result.residual == pytest.approx(at.residual, abs=ROUNDING)
+    if objective == "dissipation":  # what the last iteration left is estimated, not evaluated
+        assert result.residual <= ESTIMATE * at.residual + ROUNDING
+        assert at.residual <= ESTIMATE * result.residual + ROUNDING
+    else:
+        assert result.residual == pytest.approx(at.residual, abs=ROUNDING)
     np.testing.assert_allclose(wrenches, result.wrenches, atol=1e-9)
     assert result.contact_forces.any()
     if objective == "dissipation":
+        measure_slips(
+            equations.form.record, equations.stage, at.record, stiffnesses_of(integrator), DEPTH
+        )
         assert result.objective == pytest.approx(at.gap, abs=GAP_ROUNDING)
     else:
         value = OBJECTIVES[objective]().value(equations, at)
@@ -210,24 +231,6 @@ def test_k_does_not_rise_against_no_friction():
     air = Terrain([Plane(height=-9.0)])
     flying = INTEGRATORS["ne-nmdp"](System(robot, air, samples.CONE)).step(state, PASSIVE, 0.01)
     assert with_forces.kinetic_energy <= flying.kinetic_energy
-
-
-def test_a_contact_that_was_apart_starts_with_its_normal_force():
-    """Where nothing is known a contact starts in the middle of its polytope, a joint of its own."""
-    robot = samples.robot("robosimian planar")
-    system = System(robot, Terrain([Plane(height=-5.0)]), samples.CONE)
-    state = State(0.0, robot.standing, np.zeros(15))
-    integrator = INTEGRATORS["ne-nmdp"](system)
-    warm = integrator.step(state, PASSIVE, 0.01).state.warm
-    assert len(warm.contacts) == len(warm.w) == 0
-    np.testing.assert_allclose(warm.joints, 0.5)
-    form = samples.FORMS["ne"](system)
-    memory, start = form.new_memory(), form.start(state, [PASSIVE], 0.01, warm)
-    open_step(form.record, start, memory)
-    list_weights(form.record, start, integrator._options(np.inf), memory)
-    np.testing.assert_allclose(memory.w[:4], 1.0 / 6.0)
-    np.testing.assert_allclose(memory.w[4:, 0], 0.5)
-    assert not memory.w[4:, 1:].any()
 
 
 def test_small_steps_far_from_the_origin():

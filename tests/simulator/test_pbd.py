@@ -12,7 +12,7 @@ from nmdp_pin._contact import Penalty, friction_coefficient_for
 from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._kernels.step.step import ROUNDING as ROUNDING_OF_STEPS
+from nmdp_pin._kernels.step.tolerances import ROUNDING as ROUNDING_OF_STEPS
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State

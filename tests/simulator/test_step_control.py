@@ -304,7 +304,7 @@ def test_the_work_of_a_step_is_bounded():
 
 def test_work_with_few_contacts_is_evaluations():
     """Those of guesses that are refused count as well: a robot lands."""
-    robot = load_robot("solo12", visuals=False)
+    robot = load_robot("solo12", contacts="feet", visuals=False)
     law = FrictionCone.for_robot(robot, static_depth=0.002, power=2)
     sim = Simulator(robot, Terrain(Plane()), law)
     q, results = robot.standing.copy(), []

@@ -18,7 +18,7 @@ from nmdp_pin._dynamics.python_calls import placements_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import NeNmdp
 from nmdp_pin._integrators.scheme import SCHEMES
-from nmdp_pin._kernels.step.step import list_weights, open_step, state_stage
+from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.stage_equations import StageEquations
 from nmdp_pin._robot import ContactPoints, Robot

@@ -7,6 +7,7 @@ import numpy as np
 
 from nmdp_pin._dynamics.geometry.blocks import balls_around, blocks_of, boxes_around
 from nmdp_pin._dynamics.geometry.hulls import placed
+from nmdp_pin._dynamics.geometry.pair_friction import own_rows, pair_frictions
 from nmdp_pin._dynamics.geometry.polytopes import polytope_pairs
 from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, SolidPair, solid_pairs
 from nmdp_pin._dynamics.geometry.world_points import touches
@@ -48,7 +49,10 @@ def n_pairs_of(candidates: ContactPairs) -> int:
 
 
 class _Pair(NamedTuple):
-    """A pair that may touch; fields as in `ContactPairs`, one of each, and its reach [m]."""
+    """A pair that may touch; fields as in `ContactPairs`, one of each, and its reach [m].
+
+    `own` is the row of the shape that touches that of `surface`, -1: what touches it has none.
+    """
 
     kind: int
     bodies: tuple[int, int]
@@ -59,6 +63,7 @@ class _Pair(NamedTuple):
     surface: int
     point: int
     slot: int
+    own: int
     polytopes: int = -1
     extent: float = 0.0
 
@@ -95,13 +100,18 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
     sizes = extents + radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
     blocks = blocks_of(bodies[kinds != POLYTOPES], len(bodies))
     facing, points = _facing(bodies, local, radii, axes, surfaces), robot.contact_points
+    touched = np.array([pair.surface for pair in pairs], np.int64)
+    own = np.array([pair.own for pair in pairs], np.int64)
+    friction, rubbing = pair_frictions(robot, surfaces, bodies, touched, own)
     return ContactPairs(
         contact_kinds=kinds,
         bodies=bodies,
         local=local,
         radii=radii,
         rows=rows,
-        surfaces=np.array([pair.surface for pair in pairs], np.int64),
+        surfaces=touched,
+        friction=friction,
+        rubbing=np.append(tables.kinds[:, 1], -1)[rubbing],
         points=np.array([pair.point for pair in pairs], np.int64),
         carriers=points.joints[: points.n_terrain].astype(np.int64),
         places=points.positions[: points.n_terrain].copy(),
@@ -155,7 +165,7 @@ def _pairs_of_points(
     robot: Robot, tables: _Surfaces, needless: set[tuple[int, int]]
 ) -> Iterator[_Pair]:
     """Pairs of the contact points, but for those with rows that need none."""
-    points = robot.contact_points
+    points, own = robot.contact_points, own_rows(robot, tables.by_joint, tables.rows_of)
     for point, (axes, joint, touched) in enumerate(
         zip(points.semi_axes, points.joints.tolist(), points.touches.tolist(), strict=True)
     ):
@@ -166,7 +176,8 @@ def _pairs_of_points(
                 if (point, row) not in needless:
                     shape = int(tables.kinds[row, 0])
                     kind, bodies = _kind_of(axes, shape), (joint, touched)
-                    pair = _Pair(kind, bodies, centre, radius, axes, row, row, point, slot)
+                    place = centre, radius, axes
+                    pair = _Pair(kind, bodies, *place, row, row, point, slot, own[point])
                     yield from [pair] * (N_MINIMA if shape == MESH and slot == 0 else 1)
 
 
@@ -176,7 +187,8 @@ def _pairs_of_world(robot: Robot, tables: _Surfaces) -> Iterator[_Pair]:
         sphere, row = touch.point, touch.row
         axes, kind = sphere.semi_axes, _kind_of(sphere.semi_axes, int(tables.kinds[row, 0]))
         centre, point, bodies = sphere.centre, touch.reported, (0, touch.body)
-        yield _Pair(kind, bodies, centre, sphere.radius, axes, row, sphere.row, point, touch.slot)
+        place = centre, sphere.radius, axes
+        yield _Pair(kind, bodies, *place, row, sphere.row, point, touch.slot, row)
 
 
 def _pairs_of_solids(watched: list[SolidPair], begin: int) -> Iterator[_Pair]:
@@ -188,6 +200,7 @@ def _pairs_of_solids(watched: list[SolidPair], begin: int) -> Iterator[_Pair]:
             slot = N_RIM + N_FEATURES + begin + N_OVERLAPS * x + k
             yield _Pair(
                 *(OVERLAP, pair.bodies, centre, 0.0, none, row, row, pair.reported, slot),
+                pair.rows[0],
                 extent=extent,
             )
 
@@ -201,7 +214,8 @@ def _pairs_of_polytopes(robot: Robot, polytopes: Polytopes, owners: np.ndarray) 
         centre, radius, axes = points.positions[point], points.radii[point], points.semi_axes[point]
         for k in range(N_FEATURES):
             slot = N_RIM + k
-            yield _Pair(POLYTOPES, bodies, centre, radius, axes, row, row, point, slot, x)
+            own = int(polytopes.rows[a])
+            yield _Pair(POLYTOPES, bodies, centre, radius, axes, row, row, point, slot, own, x)
 
 
 def _pointed(table: np.ndarray, owners: np.ndarray, polytopes: Polytopes) -> np.ndarray:

@@ -119,9 +119,17 @@ def call_minimise(
 
 @calling_jit
 def call_complete(
-    handle: int, i: int, index: int, settled: bool, known: float, rates: Any, G_p: Array, r_p: Array
+    handle: int,
+    i: int,
+    index: int,
+    settled: bool,
+    known: float,
+    smoothing: float,
+    rates: Any,
+    G_p: Array,
+    r_p: Array,
 ) -> float:
     """What Python knows of the derivatives of a stage; see `nmdp_response`."""
     with objmode(known="float64"):
-        known = callee(handle).complete(i, index, settled, known, rates, G_p, r_p)
+        known = callee(handle).complete(i, index, settled, known, smoothing, rates, G_p, r_p)
     return known

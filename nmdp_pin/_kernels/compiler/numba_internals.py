@@ -150,11 +150,12 @@ class _Callee:
 
 
 def _has_arrays(function: Any) -> bool:
-    """Whether a function makes arrays, or calls a kernel that returns some: it must free them."""
+    """Whether a function, with what is inlined, makes arrays or is given some: it frees them."""
     names = function.__code__.co_names
-    callees = (function.__globals__.get(name) for name in names)
     return not _MAKERS.isdisjoint(names) or any(
-        _returns_arrays(callee.py_func) for callee in callees if isinstance(callee, Kernel)
+        (_returns_arrays if isinstance(x, Kernel) else _has_arrays)(x.py_func)
+        for x in map(function.__globals__.get, names)
+        if isinstance(x, CPUDispatcher)
     )
 
 
@@ -384,8 +385,7 @@ def _name_internals(module: Any) -> None:
     """Give what is internal to a module names that no other module has, of any process.
 
     LLVM finds callees by name, internal ones too, in all the machine code that was loaded. Code
-    that was kept has callees of the same names as new code, where Numba has counted as far, but
-    with other arguments: those that nothing reads are optimised away.
+    that was kept has callees of the same names as new code, with arguments that are not read.
     """
     tag = uuid.uuid4().hex
     for value in (*module.functions, *module.global_variables):

@@ -1,6 +1,8 @@
-"""Vertices of polyhedral friction cones whose size grows with the penetration."""
+"""Friction cones whose size grows with the penetration: frames, bounds, and vertices."""
 
 from __future__ import annotations
+
+import math
 
 from nmdp_pin._kernels.algebra.linear import clear_matrix
 from nmdp_pin._kernels.compiler.jit import Array, jit
@@ -12,19 +14,43 @@ _CEILING = -0.5  # z of the normal below which the tangents are built from the o
 
 @record
 class Cone:
-    """v_j = k (d^p + zeta) R (mu t_j + e_z), with d the penetration and R e_z the normal.
+    """Forces R (f_t, f_n) with |f_t| <= mu f_n <= mu k d^p, R e_z being the normal.
+
+    Of its polyhedron the vertices are v_j = k (d^p + zeta) R (mu t_j + e_z).
 
     Args:
         tangents: t_j in the plane, shape (2, m).
-        stiffness: k [N/m^p].
+        stiffness: k [N/m^p], inf: rigid.
         power: p.
-        zeta: force without contact [m^p].
+        zeta: force without contact, of vertices [m^p].
+        sides: sides of the polyhedron, 0: the cone is round.
+        angle: angle of t_0 [rad].
+        reach: length of the t_j.
     """
 
     tangents: Array
     stiffness: float
     power: int
     zeta: float
+    sides: int
+    angle: float
+    reach: float
+
+
+@jit
+def largest_force(cone: Cone, depth: float) -> float:
+    """The largest force k d^p, inf of rigid cones that touch [N]."""
+    if depth <= 0.0:
+        return 0.0
+    return cone.stiffness * depth**cone.power if cone.stiffness < math.inf else math.inf
+
+
+@jit
+def depth_of_force(cone: Cone, force: float) -> float:
+    """The depth d with k d^p = force, 0 where there is none [m]."""
+    if force <= 0.0 or not cone.stiffness < math.inf:
+        return 0.0
+    return (force / cone.stiffness) ** (1.0 / cone.power)
 
 
 @jit
@@ -101,24 +127,42 @@ def cone_derivative(
             D[a, b] = slope * force[a] * of_depth[b]
     if not (depth > 0.0 or cone.zeta > 0.0):
         return
-    sign = -1.0 if normal[2] < _CEILING else 1.0
-    inverse = 1.0 / (1.0 + sign * normal[2])
     s0, s1, s2 = 0.0, 0.0, 0.0
     for j in range(len(w)):
         s0 += mu * cone.tangents[0, j] * w[j]
-        s1 += sign * mu * cone.tangents[1, j] * w[j]
+        s1 += mu * cone.tangents[1, j] * w[j]
         s2 += w[j]
-    along = normal[0] * s0 + normal[1] * s1
     magnitude = cone.stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
+    add_frame_derivative(normal, magnitude * s0, magnitude * s1, magnitude * s2, N, D)
+
+
+@jit
+def add_frame_derivative(
+    normal: Array, s0: float, s1: float, s2: float, N: Array, D: Array
+) -> None:
+    """Add the derivative of R s by a motion of the body to D, shape (3, 6).
+
+    Args:
+        normal: normal of the surface, shape (3,).
+        s0: first component of s in the frame.
+        s1: second one.
+        s2: along the normal.
+        N: dn by a motion of the body [1/m], shape (3, 6).
+        D: output.
+    """
+    sign = -1.0 if normal[2] < _CEILING else 1.0
+    inverse = 1.0 / (1.0 + sign * normal[2])
+    s1 *= sign
+    along = normal[0] * s0 + normal[1] * s1
     for b in range(6):
         n0, n1, n2 = N[0, b], N[1, b], N[2, b]
         if n0 == 0.0 and n1 == 0.0 and n2 == 0.0:
             continue
         share = -inverse * (s0 * n0 + s1 * n1) + sign * inverse**2 * along * n2
         kept = s2 - inverse * along
-        D[0, b] += magnitude * (kept * n0 + share * normal[0])
-        D[1, b] += magnitude * (kept * n1 + share * normal[1])
-        D[2, b] += magnitude * (kept * n2 + share * (normal[2] + sign))
+        D[0, b] += kept * n0 + share * normal[0]
+        D[1, b] += kept * n1 + share * normal[1]
+        D[2, b] += kept * n2 + share * (normal[2] + sign)
 
 
 @jit

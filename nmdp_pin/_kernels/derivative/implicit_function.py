@@ -15,8 +15,8 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import add_product, eliminate, solve_in_place, solve_redundant
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.solver.simplex_vi import AffineVI, solve_affine_vi
-from nmdp_pin._kernels.step.vi_newton import block_scales
+from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
+from nmdp_pin._kernels.solver.force_sets import SIMPLEX, new_sets
 
 _POSITIVE = 1e-9  # share of a row's weights that counts as more than zero
 _FULL = 1e-9  # what a sum of weights may lack of one
@@ -26,7 +26,8 @@ _INSIDE = 1e-4  # share of a row's weights below which a weight cannot give any 
 _FELT = 1e-11  # share of the largest force of a vertex; dofs that feel less feel nothing
 _MOST = 1e4  # largest change of a weight, in units of the least one
 _ZERO = 1e-6  # residual of a system that counts as solved, and multiplier that counts as none
-_PROXIMAL, _CENTRES, _CENTRED = 1e-6, 20, 1e-12  # of works whose forces may not be unique
+_CENTRED = 1e-12  # natural map that is zero
+_LEAST_SCALE = 1e-9  # least curvature of a row, relative to the largest one
 
 
 class StageRates(NamedTuple):
@@ -117,6 +118,30 @@ def new_face(k: int, nw: int) -> Face:
 
 
 @jit
+def block_scales(curvature: Array, first: Array, scale: Array) -> bool:
+    """Largest curvature of each row, the unit of its weights; False where all are zero.
+
+    Contacts differ by orders of magnitude: one about to lift off responds strongly to its weights.
+
+    Args:
+        curvature: curvature along each variable, shape (n,).
+        first: first variable of each row, shape (k + 1,).
+        scale: output, shape (n,).
+    """
+    largest = 0.0
+    for b in range(first.size - 1):
+        of_row = 0.0
+        for e in range(first[b], first[b + 1]):
+            of_row = max(of_row, abs(curvature[e]))
+        largest = max(largest, of_row)
+        for e in range(first[b], first[b + 1]):
+            scale[e] = of_row
+    for e in range(curvature.size):
+        scale[e] = max(scale[e], _LEAST_SCALE * largest)
+    return largest > 0.0
+
+
+@jit
 def add_by_numbers(A: Array, Z: Array, C: Array) -> None:
     """C += A [1; Z]: derivatives by z become those by the numbers, which begin with the start.
 
@@ -140,6 +165,7 @@ def respond(
     Z: Array,
     known: float,
     smoothing: float,
+    free: bool,
     face: Face,
     dq: Array,
 ) -> bool:
@@ -154,6 +180,7 @@ def respond(
         Z: derivatives by the numbers of the ends of the stages before, shape (nz - 2 nv, n).
         known: smallest motion that the end resolves [m, rad].
         smoothing: share of a row's weights up to which they are known; 0 is exact.
+        free: whether all may move, as forces whose natural map r is.
         face: output, kinks among others.
         dq: output, shape (nv, n).
     """
@@ -195,9 +222,11 @@ def respond(
         face.scale[:] = 1.0
     for i in range(nw):
         moves[i] /= face.scale[i]
-    if _find_face(rates, moves, known, face):
+    if free:
+        face.free[:] = True
+    elif _find_face(rates, moves, known, face):
         _open_face(rates, face)
-    if smoothing > 0.0:
+    if smoothing > 0.0 and not free:
         _solve_smoothed(rates, face, H, turned, smoothing, dw)
     else:
         _solve_on_face(rates, face, H, turned, dw)
@@ -336,13 +365,32 @@ def _positive_solutions(B: Array, positive: Array) -> None:
         if largest == 0.0:
             return
         # the motion is that of the residual itself
-        first, each, unit = np.array([0, m]), np.array([rows]), np.array([largest])
-        dofs = np.arange(rows).reshape((1, rows))
-        J, none = np.eye(rows).reshape((1, rows, rows)), np.zeros((1, rows))
-        A, G = np.eye(rows) / _MOST, np.zeros(rows)
-        enough = np.full(1, _CENTRED)
-        vi = AffineVI(first, each, V, sums, dofs, each, J, J, none, A, G, unit, enough)
-        if not solve_affine_vi(vi, _PROXIMAL, _CENTRES, np.zeros(m), e, np.empty(rows)):
+        J, motion = np.zeros((1, m, rows)), np.zeros((1, m))
+        for a in range(m):
+            for i in range(rows):
+                J[0, a, i] = V[0, i, a]
+                motion[0, a] += V[0, i, a] * sums[0, i]
+        one, none = np.zeros(1), np.zeros((1, m))
+        sets = new_sets(1, 0, 0.0, 1.0)
+        sets.kind[0], sets.first[1], sets.rho[0] = SIMPLEX, m, 1.0 / largest
+        vi = AffineVI(
+            sets=sets,
+            J_force=J,
+            J_motion=J,
+            of_depth=np.zeros((1, rows)),
+            motion=motion,
+            depth=one,
+            lift=none,
+            dofs=np.arange(rows).reshape((1, rows)),
+            felt=np.array([rows]),
+            A=np.eye(rows) / _MOST,
+            G=np.zeros(rows),
+            proximal=np.zeros(1),
+            length=np.ones(1),
+            enough=np.full(1, _CENTRED),
+            rounding=np.zeros(1),
+        )
+        if not solve_affine_vi(vi, np.zeros(m), e, np.zeros(rows)):
             positive[:] = False
             return
         y = np.zeros(rows)
@@ -420,6 +468,8 @@ def face_basis(free: Array, tight: Array, first: Array, scale: Array, basis: Arr
     """
     column = 0
     for c in range(tight.size):
+        if first[c] == first[c + 1]:
+            continue
         unit, before = 1.0 / math.sqrt(scale[first[c]]), 0
         for e in range(first[c], first[c + 1]):
             if not free[e]:

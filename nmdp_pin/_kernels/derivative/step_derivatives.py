@@ -20,9 +20,13 @@ from nmdp_pin._kernels.compiler.callbacks import call_minimise, call_vertex_deri
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import motion_at, turn_back
-from nmdp_pin._kernels.contact.friction_cone import cone_derivative
+from nmdp_pin._kernels.contact.friction_cone import add_frame_derivative, cone_derivative
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
 from nmdp_pin._kernels.geometry.planes import missed_contacts, select_overlaps
+from nmdp_pin._kernels.step.outcomes import (
+    CONVERGED,
+    OUTCOME,
+)
 from nmdp_pin._kernels.step.stage import (
     NEWTON_EULER,
     RESIDUAL,
@@ -38,19 +42,10 @@ from nmdp_pin._kernels.step.stage import (
     linearise,
     saturate_at,
 )
-from nmdp_pin._kernels.step.step import (
-    OUTCOME,
-    PLACE,
-    Memory,
-    Options,
-    Scheme,
-    Start,
-    attainable,
-    list_weights,
-    open_step,
-    state_stage,
-)
-from nmdp_pin._kernels.step.vi_newton import CONVERGED, Tolerances, blocks_of, solve_stage
+from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
+from nmdp_pin._kernels.step.tolerances import Tolerances, attainable, place_of, rounding_of
+from nmdp_pin._kernels.step.vi_newton import blocks_of, solve_stage
 from nmdp_pin._kernels.tree.joints import gains, interval
 
 _TIGHT = 1e-13  # tolerance of a solution to rounding
@@ -68,6 +63,7 @@ def resolve_stage(
     start: Start,
     i: int,
     ends: Array,
+    made: Array,
     first: int,
     memory: Memory,
     counts: Array,
@@ -84,6 +80,7 @@ def resolve_stage(
         start: start of the step, with the weights of its end.
         i: index of the stage; the stages are settled in order.
         ends: configurations at the ends of the stages, shape (s, nq).
+        made: dofs of which these are the ends, shape (nv,).
         first: index of the point where the first stage ends.
         memory: overwritten.
         counts: counters, to which those of the stage are added.
@@ -107,17 +104,8 @@ def resolve_stage(
     at.q[:] = ends[i]
     at.w[:rows] = memory.w[:rows]
     saturate_at(system, stage, at)
-    tolerances = Tolerances(
-        attainable(system, stage, _TIGHT),
-        PLACE,
-        np.inf,
-        np.inf,
-        1.0,
-        np.inf,
-        options.proximal,
-        _MOST_ITERATIONS,
-        True,
-    )
+    place = place_of(stage)
+    tolerances = Tolerances(_TIGHT, rounding_of(stage), 0.0, place, place, _MOST_ITERATIONS, True)
     index = 2 * i
     if options.minimiser:
         call_minimise(options.minimiser, index, stage.rate, scheme.order, 2**62, counts)
@@ -131,7 +119,7 @@ def resolve_stage(
     motion, most = np.empty(at.v.size), 0.0
     difference(space, ends[i], at.q, motion)
     for l in range(motion.size):
-        most = max(most, abs(motion[l]))
+        most = max(most, abs(motion[l]) if made[l] else 0.0)
     settled, slip = most <= _SAME and outcome == CONVERGED, options.slip / stage.rate
     near = at.sums[RESIDUAL] <= attainable(system, stage, options.tolerance)
     if most <= _SAME and near and at.sums[SLIP] <= slip:
@@ -209,7 +197,9 @@ def stage_rates(
                         rates.bends[begin + e, l] += p * linear.J_motion[x, a, l]
                     if system.recovery > 0.0:
                         for d in range(begin, rates.first[x + 1]):
-                            rates.r_w[begin + e, d] += p * linear.lift[x, a]
+                            loads = not system.forces or d == rates.first[x + 1] - 1
+                            if loads:
+                                rates.r_w[begin + e, d] += p * linear.lift[x, a]
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)
@@ -237,8 +227,9 @@ def _add_turning_vertices(
     touching, m, rows = at.n_active[1], at.w.shape[1], at.V.shape[1]
     for x in range(touching, at.n_active[0]):
         j = at.active[x] - contacts.n[0]
-        _, _, _, d_width = interval(joints, j, at.q)
-        r_q[first[x], joints.dofs[j]] += d_width * at.motion[at.active[x], 0]
+        if not system.forces:
+            _, _, _, d_width = interval(joints, j, at.q)
+            r_q[first[x], joints.dofs[j]] += d_width * at.motion[at.active[x], 0]
     if touching == 0:
         return
     of_depth = vector(6)
@@ -265,7 +256,14 @@ def _add_turning_vertices(
         cross_into(places.normal[i], places.arm[i], of_depth[3:])
         place(at.P[b], places.centre[i], c)
         for e in range(m):
-            if not system.called:
+            if system.forces:
+                for d in range(3):
+                    unit[d] = 1.0 if d == e else 0.0
+                own[e, i] = 0.0
+                add_frame_derivative(
+                    places.normal[i], unit[0], unit[1], unit[2], places.N[i], own[e, i]
+                )
+            elif not system.called:
                 for d in range(m):
                     unit[d] = 1.0 if d == e else 0.0
                 for k in range(rows):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import add_product
+from nmdp_pin._kernels.algebra.linear import add_product, copy_vector
 from nmdp_pin._kernels.algebra.manifold import (
     Manifold,
     difference,
@@ -19,16 +19,20 @@ from nmdp_pin._kernels.derivative.implicit_function import (
     new_rates,
     respond,
 )
+from nmdp_pin._kernels.derivative.map_rates import along_map, map_rates
 from nmdp_pin._kernels.derivative.material_rates import (
     add_inertia_rates,
     new_parts,
     open_parts,
     write_rates,
 )
-from nmdp_pin._kernels.derivative.step_derivatives import resolve_stage, stage_rates
+from nmdp_pin._kernels.derivative.step_derivatives import (
+    resolve_stage,
+    stage_rates,
+)
 from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
 from nmdp_pin._kernels.step.stage import NEWTON_EULER, StageJacobians, System
-from nmdp_pin._kernels.step.step import Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, Memory, Options, Scheme, Start
 
 
 @jit
@@ -93,6 +97,7 @@ def respond_to_start(
     scheme: Scheme,
     start: Start,
     end: Array,
+    made: Array,
     smoothing: float,
     judged: bool,
     repeated: bool,
@@ -110,6 +115,7 @@ def respond_to_start(
         scheme: time scheme that made the step.
         start: start of the step, with the weights of its end.
         end: [q; v] at its end, shape (nq + nv,).
+        made: dofs whose step it is, shape (nv,).
         smoothing: as in `respond`.
         judged: whether impacts decided on the time scheme.
         repeated: whether the step is a repetition in first order.
@@ -125,7 +131,7 @@ def respond_to_start(
     """
     stage, space, nv, stages = memory.stage, system.tree.space, start.v.size, len(scheme.a)
     nz, n, m = (1 + stages) * nv, whole.shape[1], memory.w.shape[1]
-    ends, counts = np.empty((stages, start.q.size)), np.zeros(7, np.int64)
+    ends, counts = np.empty((stages, start.q.size)), np.zeros(STEP_COUNTERS, np.int64)
     stage_ends(space, scheme, start, end, ends)
     Z, dq = np.zeros((nz - 2 * nv, n)), np.empty((nv, n))
     of_q, of_v = np.zeros((nv, nz)), np.zeros((nv, nz))  # of the reference
@@ -138,13 +144,15 @@ def respond_to_start(
     settled, index, number = True, 0, 0
     for i in range(stages):
         index, same, known = resolve_stage(
-            system, options, scheme, start, i, ends, index, memory, counts
+            system, options, scheme, start, i, ends, made, index, memory, counts
         )
         settled = settled and same
         at = memory.points[index]
         k, touching = at.n_active[0], at.n_active[1]
         nw = touching * m + k - touching
-        rates = new_rates(nv, nz, k, nw, system.recovery > 0.0 or options.minimiser != 0)
+        rates = new_rates(
+            nv, nz, k, nw, system.forces or system.recovery > 0.0 or options.minimiser != 0
+        )
         face, r_p = new_face(k, nw), np.zeros((nw, n - 3 * nv))
         stage_rates(system, stage, memory.origin, at, of_q, of_v, linear, rates)
         if material:
@@ -153,10 +161,18 @@ def respond_to_start(
             add_inertia_rates(system, stage, at, parts, i, of_v, rates.v_z, rates.G_z)
         for l in range(nv):
             G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
+        if system.forces:
+            copy_vector(memory.linear.rho, linear.rho)
+            of_map = map_rates(system, stage, at, linear, rates, system.scales, known, smoothing)
+            motions, rates = rates, new_rates(nv, nz, k, nw, True)
+            along_map(stage, at, motions, of_map, rates)
         if handle:
-            known = call_complete(handle, i, index, same, known, rates, G_p, r_p)
-        if not respond(rates, G_p, r_p, Z, known, smoothing, face, dq):
+            known = call_complete(handle, i, index, same, known, smoothing, rates, G_p, r_p)
+        if not respond(rates, G_p, r_p, Z, known, smoothing, system.forces, face, dq):
             return False, settled, number
+        if system.forces:
+            for x in range(k):
+                face.kink_sum[x] = of_map.near[x]
         number += find_switches(system, memory, at, rates.first, face, known, switches[number:])
         if i + 1 < stages:
             for k in range(nv):

@@ -9,7 +9,7 @@ from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.geometry.touched_surface import is_swept
 from nmdp_pin._kernels.step.impacts import MOVES, SUNK, UNLOADED, ends_of, slides_back
 from nmdp_pin._kernels.step.stage import StageIterate, System, count_rows
-from nmdp_pin._kernels.step.step import Memory, Start
+from nmdp_pin._kernels.step.step_records import Memory, Start
 from nmdp_pin._kernels.tree.joints import stop
 
 # Kinds of switches, in the order of their names.
@@ -49,9 +49,13 @@ def find_switches(
             number = _add(switches, number, n + j, TOUCH, -1)
     for i in range(n):
         load = 0.0
-        for e in range(at.w.shape[1]):
-            load += at.w[i, e]
-        if load > UNLOADED and not contacts.rolls[i] and is_swept(table, contacts.index[i]):
+        if system.forces:
+            load = at.w[i, 2] / system.tree.weight
+        else:
+            for e in range(at.w.shape[1]):
+                load += at.w[i, e]
+        rolls = contacts.rolls[contacts.index[i]]
+        if load > UNLOADED and not rolls and is_swept(table, contacts.index[i]):
             number = _add(switches, number, i, RIM, -1)
     for x in range(face.tight.size):
         for e in range(first[x], first[x + 1]):
@@ -59,7 +63,7 @@ def find_switches(
                 number = _add(switches, number, at.active[x], WEIGHT, e - first[x])
     for x in range(face.tight.size):
         if face.kink_sum[x]:
-            number = _add(switches, number, at.active[x], SUM, -1)
+            number = _add(switches, number, at.active[x], WEIGHT if system.forces else SUM, -1)
     return number
 
 
@@ -86,7 +90,7 @@ def find_landings(
     contacts, joints, velocities = memory.stage.contacts, system.joints, memory.velocities
     n, number, places = contacts.n[0], 0, memory.origin.places
     place_contacts(system.candidates, contacts, memory.origin.P, places)
-    ends = ends_of(system, memory.stage, end, memory.stage.rate)
+    ends = ends_of(system, memory.stage, end, memory.stage.rate, memory.islands)
     for i in range(count_rows(system, memory.stage)):
         if i < n:
             before, after = places.depth[i], end.places.depth[i]

@@ -75,7 +75,9 @@ class ContactPairs:
         local: centres of the spheres in the frames of their bodies [m], shape (k, 3).
         radii: radii of the spheres [m], shape (k,).
         rows: rows of the shapes in the tables, that of a mesh `N_MINIMA` times, shape (k,).
-        surfaces: rows of the shapes whose friction counts, those of the world before others, (k,).
+        surfaces: rows of the shapes that are touched, those of the world before others, (k,).
+        friction: friction coefficients, shape (k,).
+        rubbing: indices of the shapes whose coefficients these are, -1: of the pair, shape (k,).
         points: indices of the spheres among the robot's contact points; of those of the world, of
             the first point of the body that they touch, shape (k,).
         carriers: bodies of the robot's contact points that touch the world, shape (p,).
@@ -113,6 +115,8 @@ class ContactPairs:
     radii: Array
     rows: Array
     surfaces: Array
+    friction: Array
+    rubbing: Array
     points: Array
     carriers: Array
     places: Array

@@ -68,8 +68,7 @@ def place_feature(
     elif kind == ON_A:
         meets = is_over(polytope(polytopes, first), x, p, feature_margin)
         if polytopes.rows[first] >= 0 and contacts.bodies[i, 0] != 0:
-            row = polytopes.rows[first]
-            at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
+            at.surface[i] = candidates.kinds[polytopes.rows[first], 1]
     elif kind == CROSSED and contacts.rolling:
         e, f, q, n, s, t = edges_at(candidates, contacts, at, i)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))

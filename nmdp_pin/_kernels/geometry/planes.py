@@ -10,7 +10,6 @@ import math
 
 from numba import objmode
 
-from nmdp_pin._kernels.algebra.linear import clear_vector
 from nmdp_pin._kernels.algebra.vector3 import length, place
 from nmdp_pin._kernels.compiler.callbacks import call_overlaps
 from nmdp_pin._kernels.compiler.jit import Array, calling_jit, jit
@@ -142,8 +141,8 @@ def place_contacts(
         relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], at.placements[i])
         place(at.placements[i], contacts.held[c], p)
         at.curved[i] = at.on_internal_edge[i] = False
-        surface = candidates.surfaces[c]
-        at.friction[i], at.surface[i] = candidates.shapes[surface, 15], candidates.kinds[surface, 1]
+        at.friction[i] = candidates.friction[c]
+        at.surface[i] = candidates.kinds[candidates.surfaces[c], 1]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
             at.depth[i] = math.nan
         elif candidates.contact_kinds[c] == SPHERE_PLANE:
@@ -169,14 +168,27 @@ def bend_contacts(candidates: ContactPairs, contacts: Contacts, at: ContactFrame
 
 @jit
 def report_depths(
-    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, depths: Array
+    candidates: ContactPairs,
+    contacts: Contacts,
+    at: ContactFrames,
+    reported: Array,
+    depths: Array,
 ) -> None:
-    """Write the penetrations of the contact points, 0 when apart [m], shape (p,)."""
-    clear_vector(depths)
+    """Raise the penetrations of the contact points to those of their contacts [m].
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        at: contacts at the configuration.
+        reported: contacts that are reported, shape (n,).
+        depths: penetrations of the points, 0 when apart, shape (p,).
+    """
     if candidates.shaped:
-        _share_depths(candidates, contacts, at, depths)
+        _share_depths(candidates, contacts, at, reported, depths)
         return
     for i in range(contacts.n[0]):
+        if not reported[i]:
+            continue
         p = candidates.points[contacts.index[i]]
         depths[p] = max(depths[p], at.depth[i])
 
@@ -247,12 +259,16 @@ def _bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames
 
 @calling_jit
 def _share_depths(
-    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, depths: Array
+    candidates: ContactPairs,
+    contacts: Contacts,
+    at: ContactFrames,
+    reported: Array,
+    depths: Array,
 ) -> None:
     """Call `share_depths`."""
     a, b, c = address_of(candidates), address_of(contacts), address_of(at)
     with objmode():
-        shares.share_depths(record_at(a), record_at(b), record_at(c), depths)
+        shares.share_depths(record_at(a), record_at(b), record_at(c), reported, depths)
 
 
 @calling_jit

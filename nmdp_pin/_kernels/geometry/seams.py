@@ -237,8 +237,8 @@ def _is_covered(
                 return True
         else:
             inside = -shape_distance(candidates.kinds, candidates.shapes, row, foot)
-            if inside >= -SAME and (
-                inside <= SAME or not _rises(candidates, contacts, at, k, row, foot, inside)
+            if inside >= -SAME and not _rises(
+                candidates, contacts, at, k, row, foot, inside, row_of(at.normal, other)
             ):
                 return True
     return False
@@ -253,10 +253,12 @@ def _rises(
     row: int,
     foot: Vector3,
     inside: float,
+    normal: Vector3,
 ) -> bool:
     """Whether the surface of contact k, inside a shape at its foot, goes on above that shape.
 
-    Then it is a wall on a floor, or the side of a groove; else it is hidden in the shape.
+    Then it is a wall on a floor, or the side of a groove; else it is hidden in the shape. Where the
+    foot is on both surfaces, as in a corner, that of the wall is also the one above the floor.
 
     Args:
         candidates: pairs that may touch.
@@ -266,9 +268,12 @@ def _rises(
         row: row of the shape, which has a closed form.
         foot: point of contact k on its surface [m].
         inside: its depth in the shape [m].
+        normal: normal of the contact with the shape, the way out from its edges.
     """
     hessian, c = np.empty((3, 3)), contacts.index[k]
-    up, _ = describe(candidates.kinds, candidates.shapes, row, foot, -inside, hessian)
+    up = normal
+    if inside > SAME:
+        up, _ = describe(candidates.kinds, candidates.shapes, row, foot, -inside, hessian)
     rise, own = inside + _LEDGE, candidates.rows[c]
     above, phi = axpy(foot, rise, up), 0.0
     if candidates.kinds[own, 0] == MESH:
@@ -278,6 +283,8 @@ def _rises(
         phi = describe_minimum(mesh, face, feature, there, above, rounding, hessian)[0]
     else:
         phi = shape_distance(candidates.kinds, candidates.shapes, own, above)
+    if inside <= SAME:
+        return phi <= 0.5 * _LEDGE
     return phi <= rise * dot(up, row_of(at.normal, k)) + 0.5 * _LEDGE
 
 

@@ -13,6 +13,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.geometry.cones import cone_rates
 from nmdp_pin._kernels.geometry.contacts import (
+    NEARBY,
     OVERLAP,
     POLYTOPES,
     REACH,
@@ -108,7 +109,7 @@ def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
             for k in range(6):
                 at.N[i, j, k] = at.L[i, j, k] = 0.0
         # objectives of the papers count what does not touch too, within any reach
-        counts = candidates.distant or candidates.reach == math.inf or at.depth[i] > 0.0
+        counts = candidates.distant or candidates.reach == math.inf or at.depth[i] > -NEARBY
         if candidates.contact_kinds[c] == SPHERE_PLANE or not counts:
             continue
         _bend(candidates, contacts, at, i)

@@ -141,12 +141,16 @@ def _least_weights(corners: Array, p: Vector3, weights: Array) -> None:
 
 @jit
 def share_depths(
-    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, depths: Array
+    candidates: ContactPairs,
+    contacts: Contacts,
+    at: ContactFrames,
+    reported: Array,
+    depths: Array,
 ) -> None:
-    """Raise the penetrations of the contact points to those of their contacts, shape (p,)."""
+    """Raise the penetrations of the contact points to those of their contacts; `report_depths`."""
     points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)
     for i in range(contacts.n[0]):
-        if at.depth[i] > 0.0:
+        if reported[i] and at.depth[i] > 0.0:
             n, most = distribute_to_contact_points(candidates, contacts, at, i, points, weights), 0
             for x in range(1, n):
                 if abs(weights[x]) > abs(weights[most]):

@@ -42,6 +42,20 @@ from nmdp_pin._kernels.geometry.planes import (
     select_contacts,
     select_overlaps,
 )
+from nmdp_pin._kernels.step.outcomes import (
+    CONVERGED,
+    COUNTERS,
+    ENERGY_GAINED,
+    EVALUATIONS,
+    ITERATION_LIMIT,
+    ITERATIONS,
+    NOT_FINITE,
+    OUTCOME,
+    REJECTED,
+    RUNNING,
+    SINGULAR,
+    STALLED,
+)
 from nmdp_pin._kernels.step.position_step import (
     PositionStep,
     begin,
@@ -49,8 +63,11 @@ from nmdp_pin._kernels.step.position_step import (
     free_motors,
     linearise_step,
 )
-from nmdp_pin._kernels.step.step import ROUNDING, allowed_gain
-from nmdp_pin._kernels.tree.tree import body_twists, kinetic_energy, potential_energy
+from nmdp_pin._kernels.step.step import allowed_gain
+from nmdp_pin._kernels.step.tolerances import ROUNDING
+from nmdp_pin._kernels.tree.springs import spring_energy
+from nmdp_pin._kernels.tree.tree import body_twists
+from nmdp_pin._kernels.tree.tree import energies as energies_of
 
 LEAST = 0.1  # a lam below it is 0; the first rejection makes it GROW times this
 GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and after a step taken
@@ -59,15 +76,11 @@ SMALL = 1e-12  # relative change of f below which the error is compared instead
 CANCELLED = 1e-11  # relative to the first f: metres cancel in motions below a millimetre
 
 LARGEST_GAIN = 0.5  # share of the energy that moves, which large turns may add (choices.md, 14)
-EXACT = 100.0  # lam beyond which A is the derivative itself, which leads down
+DOWNHILL = 100.0  # lam beyond which A is the derivative itself, which leads down
 MOST_MISSED = 4  # lists of contacts that a step tries
 
-# Entries of the account.
-VALUE, ERROR, LAM, ITERATIONS, REJECTED, EVALUATIONS, OUTCOME, FIRST, ENTRIES = range(9)
-
-# Outcomes, as in `nmdp_pin._state.status`, and one before there is any.
-CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, ENERGY_GAINED = 0, 1, 3, 4, 5, 7
-RUNNING = -1
+# Entries of the account, after the counters.
+VALUE, ERROR, LAM, FIRST, ENTRIES = range(COUNTERS, COUNTERS + 5)
 
 
 @jit
@@ -133,7 +146,7 @@ def goes_on(account: Array, tolerance: float, max_iterations: int) -> bool:
 
 
 @jit
-def open_step(step: PositionStep) -> bool:
+def open_minimisation(step: PositionStep) -> bool:
     """State a step from its start, with its contacts; False where it cannot be made."""
     start, ref, tree, size = step.start, step.ref, step.scene.tree, 0.0
     for i in range(len(start.q0)):
@@ -180,7 +193,7 @@ def advance(step: PositionStep) -> bool:
         linearise_step(step, not step.scene.semidefinite)
         free_motors(step)
         step.formed = False
-    elif account[LAM] > EXACT:
+    elif account[LAM] > DOWNHILL:
         for k in range(len(step.freed)):
             if step.freed[k] != 0.0:
                 trial.A[k, k] -= step.freed[k]
@@ -253,17 +266,20 @@ def close_step(step: PositionStep) -> None:
     the energy that moves.
     """
     trial, ref, energies, tree = step.trial, step.ref, step.energies, step.scene.tree
+    springs = step.scene.joints.springs
     twists = np.empty((len(tree.parents) + 1, 6))
     body_twists(tree, trial.S, trial.v, twists)
-    energies[0] = kinetic_energy(tree, trial.P, twists, trial.v)
-    energies[1] = potential_energy(tree, trial.P)
+    energies[0], energies[1] = energies_of(tree, trial.P, twists, trial.v)
+    energies[1] += spring_energy(springs, trial.q)
     energies[3] = pivot_ratio(step.F)
     work = 0.0
     for k in range(len(trial.v)):
         work += step.start.h * trial.tau[k] * trial.v[k]
     gain = energies[0] + energies[1] + trial.forces.energies[0] - work
     gain -= ref.energies[0] + ref.energies[1] + energies[2]
-    if not gain <= allowed_gain(tree, LARGEST_GAIN, ref.energies[0] + max(work, 0.0) + energies[2]):
+    moving = ref.energies[0] + max(work, 0.0) + energies[2]
+    moving += max(spring_energy(springs, step.start.q0) - spring_energy(springs, trial.q), 0.0)
+    if not gain <= allowed_gain(tree.weight, LARGEST_GAIN, moving):
         step.account[OUTCOME] = ENERGY_GAINED
 
 
@@ -283,25 +299,25 @@ def minimise_step(step: PositionStep) -> None:
     It begins again where a candidate touches at its end that is no contact of the step.
     """
     account, spent = step.account, zero_vector(ENTRIES)
-    if not open_step(step):
+    if not open_minimisation(step):
         return
     for _ in range(MOST_MISSED):
         while advance(step):
             pass
         if account[OUTCOME] != CONVERGED or not _misses(step):
             break
-        for i in range(ITERATIONS, EVALUATIONS + 1):
+        for i in range(ITERATIONS, REJECTED + 1):
             spent[i] += account[i]
         open_account(account)
         _start_again(step)
-    for i in range(ITERATIONS, EVALUATIONS + 1):
+    for i in range(ITERATIONS, REJECTED + 1):
         account[i] += spent[i]
 
 
 @jit
 def evaluate_end(step: PositionStep, q: Array) -> None:
     """Evaluate a step at a given end, shape (nq,)."""
-    open_step(step)
+    open_minimisation(step)
     copy_vector(q, step.trial.q)
     evaluate_step(step)
     if _misses(step):

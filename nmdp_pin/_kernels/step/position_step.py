@@ -63,20 +63,19 @@ from nmdp_pin._kernels.tree.joints import (
     Commands,
     Joints,
     Torque,
-    add_springs,
     gains,
     motor,
     stop,
     write_torque,
 )
+from nmdp_pin._kernels.tree.springs import add_springs, spring_energy
 from nmdp_pin._kernels.tree.tree import (
     Tree,
     add_children,
     add_pairs,
     body_twists,
+    energies,
     forward_kinematics,
-    kinetic_energy,
-    potential_energy,
     project_stiffness,
     project_wrenches,
     subtract_from_bodies,
@@ -286,8 +285,8 @@ def begin(step: PositionStep) -> bool:
             ref.metric[i, j] /= h * h
         ref.metric[i, i] += torque.kd[i] / h + torque.kp[i]
     copy_matrix(ref.metric, ref.U)
-    ref.energies[0] = kinetic_energy(tree, ref.P0, ref.twists, start.v0)
-    ref.energies[1] = potential_energy(tree, ref.P0)
+    ref.energies[0], ref.energies[1] = energies(tree, ref.P0, ref.twists, start.v0)
+    ref.energies[1] += spring_energy(step.scene.joints.springs, start.q0)
     return cholesky(ref.U)
 
 
@@ -415,7 +414,7 @@ def _motor_stiffness(step: PositionStep, k: int) -> float:
 def _add_joint_forces(step: PositionStep) -> float:
     """Subtract the joints' forces from the residual, and return the energy that they add [J].
 
-    The energy stored in stops and springs is added to that of the contacts.
+    The energy stored in stops is added to that of the contacts.
     """
     joints, trial, h, stored, value = step.scene.joints, step.trial, step.start.h, 0.0, 0.0
     for j in range(len(joints.dofs)):
@@ -442,7 +441,7 @@ def _add_joint_forces(step: PositionStep) -> float:
                 value -= 0.5 * more * more / curvature
             else:
                 value += more * trial.y[k]
-    stored += add_springs(joints, trial.q, trial.r, matrix(0, 0))
+    value += add_springs(joints.springs, trial.q, trial.r, matrix(0, 0))
     trial.forces.energies[0] += stored
     return value + stored
 
@@ -461,7 +460,7 @@ def _add_joint_stiffness(step: PositionStep) -> None:
         if _excess(step, k) != 0.0:
             trial.A[k, k] -= _motor_stiffness(step, k)
     unused = trial.space[3]
-    add_springs(joints, trial.q, unused, trial.A)
+    add_springs(joints.springs, trial.q, unused, trial.A)
 
 
 @jit

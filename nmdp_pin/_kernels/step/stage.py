@@ -5,8 +5,10 @@ a = rate (v - v_ref), and
 
     G(q, w) = inertia - sum J' V(q) w - tau(q, v)            ([N] eq. 6 and 12).
 
-The rows of the weights w are those of the contacts, then those of the joints with a stop or dry
-friction, of which the first weight alone counts.
+The rows of w are those of the contacts, then those of the joints with a stop or dry friction, of
+which the first entry alone counts. Of friction cones w is the force in the frame of the contact,
+V, whose third axis is the normal, and of joints the force: G knows no stiffness, which bounds the
+set of w alone. Of other contact laws w are the weights of the vertices V.
 """
 
 from __future__ import annotations
@@ -40,18 +42,25 @@ from nmdp_pin._kernels.contact.contact_motion import (
     velocity_motion,
     wrench_at_origin,
 )
-from nmdp_pin._kernels.contact.friction_cone import Cone, cone_derivative, cone_vertices
+from nmdp_pin._kernels.contact.friction_cone import (
+    Cone,
+    add_frame_derivative,
+    cone_derivative,
+    cone_vertices,
+    largest_force,
+    tangent_frame,
+)
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.planes import bend_contacts, place_contacts
 from nmdp_pin._kernels.tree.joints import (
     LEAST_SHARE,
     Joints,
     Torque,
-    add_springs,
     gains,
     interval,
     saturate,
 )
+from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import (
     Tree,
     add_children,
@@ -113,10 +122,15 @@ class System:
         dynamics: pinocchio's algorithms.
         joints: bounds of the joints.
         candidates: pairs that may touch.
+        forces: whether w are forces.
+        scales: forces that give the dofs the acceleration of gravity [N, N m], shape (nv,).
+        inertias: sums of the rows of the mass matrix [kg, kg m, kg m^2], shape (nv,).
         cone: parameters of friction cones; of contact models in Python its exponent alone.
         called: number of the object that has the contact model in Python, 0 for friction cones.
         rows: components of a vertex, 3 or 6.
         derivative: EXACT, LEFT_OUT or SECANT.
+        saturating: whether motors are at their limits where commands ask for more, in every
+            evaluation; else as the signs of the torque say.
         recovery: rate rho of stops, the largest of those of contacts [1/s]. Motions count from one
             that recovers, u' = u - h (rho / p) d (1 - s) n with s the sum of the weights, p = 1 of
             stops: what is deeper than its load needs rises, what needs its largest force rests.
@@ -126,10 +140,14 @@ class System:
     dynamics: Dynamics
     joints: Joints
     candidates: ContactPairs
+    forces: bool
+    scales: Array
+    inertias: Array
     cone: Cone
     called: int
     rows: int
     derivative: int
+    saturating: bool
     recovery: float
 
 
@@ -166,7 +184,7 @@ class StageIterate:
 
     Args:
         q: configuration, shape (nq,).
-        w: weights, shape (k + r, m).
+        w: forces [N, N m] or weights, shape (k + r, m).
         v: velocity, shape (nv,).
         error: difference(q_target, q), shape (nv,).
         D: derivative of difference(q_ref, q), shape (nv, nv).
@@ -179,10 +197,10 @@ class StageIterate:
         G: residual [N or N m], shape (nv,).
         A: dG/dq without the contacts' part, shape (nv, nv).
         places: the contacts.
-        V: vertices of the wrench spaces, shape (k + r, rows, m).
+        V: frames of the contacts, or vertices of the wrench spaces, shape (k + r, rows, m).
         wrench: wrenches V w, shape (k + r, rows).
         motion: motions u on which the wrenches work, shape (k + r, rows).
-        work: V' u of every vertex [J], shape (k + r, m).
+        work: V' u, motions along forces [m] or works of vertices [J], shape (k + r, m).
         origin: wrenches of the contacts at the world's origin, shape (k, 6).
         loads: minus their sums over the subtrees of the bodies, shape (n, 6).
         active: indices of the rows that act, ascending, shape (k + r,).
@@ -226,13 +244,16 @@ class StageJacobians:
         A: shape (nv, nv).
         J_force: Jacobians on which the wrenches of the active rows work, shape (k + r, rows, nv).
         J_motion: derivatives of their motions, shape (k + r, rows, nv).
-        lift: derivatives of their motions by the sums s of their weights, shape (k + r, rows).
+        lift: derivatives of their motions by their loads, the normal forces or the sums s of their
+            weights, shape (k + r, rows).
+        rho: stiffnesses of all rows in the step, 0: unknown [N/m], shape (k + r,).
     """
 
     A: Array
     J_force: Array
     J_motion: Array
     lift: Array
+    rho: Array
 
 
 @jit
@@ -249,19 +270,39 @@ def evaluate(system: System, stage: Stage, at: StageIterate, derived: bool) -> N
     for l in range(at.v.size):
         at.v[l] *= rate
     _add_inertia(system, stage, at, derived)
-    body_twists(system.tree, at.S, at.v, at.twists)
-    _subtract_torque(system, stage, at, derived)
-    add_springs(system.joints, at.q, at.G, at.A if derived else matrix(0, 0))
+    _subtract_forces(system, stage, at, derived)
     if derived:
         turn_dofs(system.tree, at.S, at.twists, at.joint_axis_rates)
-    at.sums[GAP] = at.sums[SLIP] = 0.0
-    at.n_active[0] = 0
-    _subtract_contacts(system, stage, at)
-    _subtract_joints(system, stage, at)
     square = 0.0
     for l in range(at.G.size):
         square += at.G[l] * at.G[l]
     at.sums[RESIDUAL] = math.sqrt(square)
+
+
+@jit
+def _subtract_forces(system: System, stage: Stage, at: StageIterate, derived: bool) -> None:
+    """Subtract the forces of motors, springs, contacts and joints from G."""
+    body_twists(system.tree, at.S, at.v, at.twists)
+    _subtract_torque(system, stage, at, derived)
+    add_springs(system.joints.springs, at.q, at.G, at.A if derived else matrix(0, 0))
+    at.sums[GAP] = at.sums[SLIP] = 0.0
+    at.n_active[0] = 0
+    _subtract_contacts(system, stage, at)
+    _subtract_joints(system, stage, at)
+
+
+@jit
+def finish(system: System, stage: Stage, at: StageIterate, residual: float) -> None:
+    """Write kinematics and forces at `at.q` and `at.w`, whose residual is known well enough.
+
+    What is left of an evaluation is the inertia, without which G says nothing.
+    """
+    difference(system.tree.space, stage.q_ref, at.q, at.v)
+    for l in range(at.v.size):
+        at.v[l] *= stage.rate
+    kinematics(system, at.q, at)
+    _subtract_forces(system, stage, at, False)
+    at.sums[RESIDUAL] = residual
 
 
 @jit
@@ -322,6 +363,8 @@ def _subtract_torque(system: System, stage: Stage, at: StageIterate, derived: bo
     space, nv = system.tree.space, at.v.size
     kp, kd = vector(nv), vector(nv)
     difference(space, stage.torque.q_target, at.q, at.error)
+    if system.saturating:
+        saturate(system.joints, stage.torque, at.error, at.v, False)
     for l in range(nv):
         constant, kp[l], kd[l] = gains(system.joints, stage.torque, l)
         at.tau[l] = constant - kp[l] * at.error[l] - kd[l] * at.v[l]
@@ -342,7 +385,9 @@ def update_cones(system: System, contacts: Contacts, at: StageIterate) -> None:
     if system.called:
         call_vertices(system.called, contacts.index[:n], places, at.V)
     for i in range(n):
-        if not system.called:
+        if system.forces:
+            tangent_frame(places.normal[i], at.V[i])
+        elif not system.called:
             cone_vertices(
                 system.cone, places.depth[i], places.normal[i], places.friction[i], at.V[i]
             )
@@ -375,12 +420,11 @@ def _subtract_contacts(system: System, stage: Stage, at: StageIterate) -> None:
             velocity_motion(at.P, at.twists, a, b, point, h, at.motion[i])
         rate = system.candidates.rise[contacts.index[i]]
         if rate > 0.0 and places.depth[i] > 0.0:
-            rise = h * rate * places.depth[i] * _missing(at, i)
+            rise = h * rate * places.depth[i] * (1.0 - share_of_load(system, at, i))
             for j in range(3):
                 at.motion[i, j] -= rise * places.normal[i, j]
-        largest = _weigh(at, i, rows, m, tree.weight)
         clear_vector(at.origin[i])
-        if largest <= _NOTHING * tree.weight:
+        if not _weigh(system, at, i, rows, m):
             continue
         at.active[k] = i
         k += 1
@@ -396,11 +440,14 @@ def _subtract_contacts(system: System, stage: Stage, at: StageIterate) -> None:
 
 
 @jit
-def _missing(at: StageIterate, i: int) -> float:
-    """What the weights of a contact lack of its largest force, as a share of it."""
-    total = 1.0
+def share_of_load(system: System, at: StageIterate, i: int) -> float:
+    """Share s of its largest force that a contact applies, at most 1."""
+    if system.forces:
+        most = largest_force(system.cone, at.places.depth[i])
+        return min(at.w[i, 2] / most, 1.0) if at.w[i, 2] > 0.0 and most > 0.0 else 0.0
+    total = 0.0
     for e in range(at.w.shape[1]):
-        total -= at.w[i, e]
+        total += at.w[i, e]
     return total
 
 
@@ -416,9 +463,12 @@ def force_of(at: StageIterate, i: int) -> float:
 
 
 @jit
-def _weigh(at: StageIterate, i: int, rows: int, m: int, weight: float) -> float:
-    """Wrench and works of a contact, its part of the gap and the slip; its largest force."""
-    largest = 0.0
+def _weigh(system: System, at: StageIterate, i: int, rows: int, m: int) -> bool:
+    """Wrench and works of a contact, of weights its part of the gap and the slip; does it act?
+
+    With forces all contacts of a step do, also those that are apart.
+    """
+    largest, weight = 0.0, system.tree.weight
     clear_vector(at.work[i])
     for a in range(rows):
         total = 0.0
@@ -429,8 +479,8 @@ def _weigh(at: StageIterate, i: int, rows: int, m: int, weight: float) -> float:
                 total += x * at.w[i, e]
                 at.work[i, e] += x * at.motion[i, a]
         at.wrench[i, a] = total
-    if largest == 0.0:
-        return largest
+    if largest == 0.0 or system.forces:
+        return largest > 0.0
     gap, least = 0.0, 0.0
     for e in range(m):
         gap += at.work[i, e] * at.w[i, e]
@@ -438,14 +488,14 @@ def _weigh(at: StageIterate, i: int, rows: int, m: int, weight: float) -> float:
     gap -= least
     at.sums[GAP] += gap
     at.sums[SLIP] = max(at.sums[SLIP], gap / max(force_of(at, i), _NO_FORCE * weight))
-    return largest
+    return largest > _NOTHING * weight
 
 
 @jit
 def _subtract_joints(system: System, stage: Stage, at: StageIterate) -> None:
     """Append the joints that act to the active rows; their forces are subtracted from G.
 
-    The force is least + w width, with w the first weight of the row.
+    The force is w, or least + w width, with w the first entry of the row.
     """
     joints, n, h = system.joints, stage.contacts.n[0], 1.0 / stage.rate
     k = at.n_active[0]
@@ -459,8 +509,15 @@ def _subtract_joints(system: System, stage: Stage, at: StageIterate) -> None:
         at.motion[i, 0] = h * at.v[l]
         if d_width != 0.0 and system.recovery > 0.0:
             beyond = (width - 2.0 * joints.friction[j]) / abs(d_width)
-            missing = at.w[i, 0] - (1.0 if d_width < 0.0 else 0.0)  # of the stop's largest force
+            missing = share_of_interval(system, at, i, least, width)
+            missing -= 1.0 if d_width < 0.0 else 0.0  # of the stop's largest force
             at.motion[i, 0] += h * system.recovery * beyond * missing
+        if system.forces:
+            at.V[i, 0, 0], at.work[i, 0], at.wrench[i, 0] = 1.0, at.motion[i, 0], at.w[i, 0]
+            at.G[l] -= at.w[i, 0]
+            at.active[k] = i
+            k += 1
+            continue
         at.V[i, 0, 0] = width
         at.work[i, 0] = width * at.motion[i, 0]
         if width == 0.0:
@@ -473,6 +530,26 @@ def _subtract_joints(system: System, stage: Stage, at: StageIterate) -> None:
         at.sums[GAP] += gap
         at.sums[SLIP] = max(at.sums[SLIP], gap / force_of(at, i))
     at.n_active[0] = k
+
+
+@jit
+def share_of_interval(
+    system: System, at: StageIterate, i: int, least: float, width: float
+) -> float:
+    """Where in its interval the force of row i, a joint, is: 0 at its least, 1 at its largest."""
+    if not system.forces:
+        return at.w[i, 0]
+    return min(max((at.w[i, 0] - least) / width, 0.0), 1.0) if width > 0.0 else 0.0
+
+
+@jit
+def touches(system: System, at: StageIterate, n: int, i: int) -> bool:
+    """Whether active row i, of n contacts and then joints, can apply a force."""
+    if not system.forces:
+        return True
+    if i < n:
+        return at.places.depth[i] > 0.0 or at.w[i, 2] > 0.0
+    return interval(system.joints, i - n, at.q)[1] > 0.0
 
 
 @inlined
@@ -551,6 +628,9 @@ def linearise(system: System, stage: Stage, at: StageIterate, linear: StageJacob
         )
         _contact_rows(system, stage, at, i, of_depth, N, L, linear.J_force[x], linear.J_motion[x])
         rise = system.candidates.rise[contacts.index[i]] * max(places.depth[i], 0.0)
+        if system.forces:
+            share = share_of_load(system, at, i)
+            rise *= share / at.w[i, 2] if 0.0 < share < 1.0 else 0.0
         for a in range(system.rows):
             linear.lift[x, a] = rise / stage.rate * places.normal[i, a] if a < 3 else 0.0
     subtract_from_bodies(bodies, stiffness, touching, 1.0, sums)
@@ -564,11 +644,14 @@ def _vertex_rates(
     system: System, at: StageIterate, i: int, of_depth: Array, N: Array, own: Array
 ) -> None:
     """Derivative of V w of contact i by a motion of its body, shape (rows, 6)."""
-    if system.derivative == SECANT:
+    if system.derivative == SECANT and not system.forces:
         for a in range(own.shape[0]):
             for c in range(3):
                 for e in range(at.w.shape[1]):
                     own[a, c] += at.slopes[i, a, e, c] * at.w[i, e]
+    elif system.forces and system.derivative == EXACT:
+        w = at.w[i]
+        add_frame_derivative(at.places.normal[i], w[0], w[1], w[2], N, own)
     elif system.derivative == EXACT and not system.called:
         places = at.places
         cone_derivative(
@@ -645,11 +728,15 @@ def _contact_rows(
         _velocity_map(at, a, b, i, h, F, X, U)
     rate = system.candidates.rise[stage.contacts.index[i]]
     if rate > 0.0 and places.depth[i] > 0.0:
-        share = h * rate * _missing(at, i)
+        load = share_of_load(system, at, i)
+        missing = h * rate * (1.0 - load)
+        share = missing
+        if system.forces and load < 1.0:  # at the same force the load falls with the depth
+            share += h * rate * system.cone.power * load
         for j in range(3):
             for k in range(6):
                 U[j, k] -= share * places.normal[i, j] * of_depth[k]
-                U[j, k] -= share * places.depth[i] * N[j, k]
+                U[j, k] -= missing * places.depth[i] * N[j, k]
     c, x, y = vector(3), vector(6), vector(6)
     place(at.P[b], places.centre[i], c)
     for l in range(J_force.shape[1]):
@@ -736,14 +823,22 @@ def _linearise_joints(
     for x in range(at.n_active[1], at.n_active[0]):
         j = at.active[x] - n
         l = joints.dofs[j]
-        _, width, d_least, d_width = interval(joints, j, at.q)
-        linear.A[l, l] -= d_least + at.w[n + j, 0] * d_width
+        least, width, d_least, d_width = interval(joints, j, at.q)
+        if not system.forces:
+            linear.A[l, l] -= d_least + at.w[n + j, 0] * d_width
         clear_matrix(linear.J_force[x])
         clear_matrix(linear.J_motion[x])
         linear.J_force[x, 0, l] = linear.J_motion[x, 0, l] = 1.0
         clear_vector(linear.lift[x])
         if d_width != 0.0:
             share = system.recovery / stage.rate
-            w = at.w[n + j, 0]
+            w = share_of_interval(system, at, n + j, least, width)
+            beyond = (width - 2.0 * joints.friction[j]) / abs(d_width)
             linear.J_motion[x, 0, l] += share * (1.0 - w if d_width < 0.0 else w)
-            linear.lift[x, 0] = share * (width - 2.0 * joints.friction[j]) / abs(d_width)
+            linear.lift[x, 0] = share * beyond
+            if system.forces:  # at the same force w changes with the interval
+                inside = 0.0 < w < 1.0
+                linear.lift[x, 0] = share * beyond / width if inside else 0.0
+                if inside:
+                    of_w = -(d_least + w * d_width) / width
+                    linear.J_motion[x, 0, l] += share * beyond * of_w

@@ -8,447 +8,58 @@ the earlier stages.
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
-from nmdp_pin._kernels.algebra.linear import clear_matrix, clear_vector, copy_vector
-from nmdp_pin._kernels.algebra.manifold import integrate
-from nmdp_pin._kernels.algebra.vector3 import cross_into, place, rotate
+from nmdp_pin._kernels.algebra.linear import clear_vector, copy_vector
+from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.callbacks import call_minimise
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
-from nmdp_pin._kernels.compiler.record import matrix, record, vector, zero_matrix
-from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity
-from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import (
     missed_contacts,
     missed_overlaps,
-    place_references,
-    report_depths,
-    report_wrenches,
-    select_contacts,
-    select_overlaps,
 )
-from nmdp_pin._kernels.geometry.polytopes import CROSSED_ROUND
-from nmdp_pin._kernels.step.impacts import (
-    ENERGY_GAINED,
-    accept_second_order,
-    elastic_energy,
-    first_order_agrees,
-)
-from nmdp_pin._kernels.step.inertia import placement_rates
-from nmdp_pin._kernels.step.stage import (
-    GAP,
-    NEWTON_EULER,
-    POSITIONS,
-    RESIDUAL,
-    VELOCITIES,
-    Stage,
-    StageIterate,
-    StageJacobians,
-    System,
-    count_rows,
-    kinematics,
-    saturate_at,
-    update_cones,
-)
-from nmdp_pin._kernels.step.vi_newton import (
+from nmdp_pin._kernels.step.impacts import confirm_suspects, judge_impacts, write_elastic_energies
+from nmdp_pin._kernels.step.islands import Islands, add_work, write_energies
+from nmdp_pin._kernels.step.outcomes import (
     BUDGET_SPENT,
     CONVERGED,
+    ENERGY_GAINED,
     NOT_FINITE,
+    OUTCOME,
     STALLED,
-    Tolerances,
-    solve_stage,
+    WORK,
 )
-from nmdp_pin._kernels.tree.joints import Commands, write_torque
-from nmdp_pin._kernels.tree.tree import Tree, body_twists, kinetic_energy, potential_energy
+from nmdp_pin._kernels.step.stage import (
+    RESIDUAL,
+    StageIterate,
+    System,
+    saturate_at,
+)
+from nmdp_pin._kernels.step.step_end import (
+    carry_weights,
+    clear_end,
+    is_finite,
+    list_touching,
+    write_end,
+)
+from nmdp_pin._kernels.step.step_records import OF_RESIDUAL, ORDER, Memory, Options, Scheme, Step
+from nmdp_pin._kernels.step.step_start import GUESSES, guess, list_weights, open_step, state_stage
+from nmdp_pin._kernels.step.tolerances import tolerances_of
+from nmdp_pin._kernels.step.vi_newton import solve_stage
+from nmdp_pin._kernels.tree.springs import spring_energy
+from nmdp_pin._kernels.tree.tree import energies
 
+_TURNED = -0.5  # cosine of the least angle between two sides of what is thin
 _LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
-# Initial guesses: share of the predicted motion, whether with the weights of the step before, how
-# loose the guess is, and whether contacts bear their full forces.
-_GUESSES = (
-    (1.0, 1.0, 3.0, 0.0),
-    (0.0, 1.0, 3.0, 0.0),
-    (1.0, 0.0, 10.0, 0.0),
-    (0.5, 1.0, 3.0, 0.0),
-    (0.0, 1.0, 0.3, 0.0),
-    (1.0, 1.0, 3.0, 1.0),
-    (0.0, 0.0, 0.3, 0.0),
-    (0.0, 0.0, 1e3, 0.0),
-)
-_OF_GUESS = 1e-4  # share of the tolerances at which an initial guess is a solution
-_FAR = 3.0  # norm of G over the weight beyond which a prediction is no guess
-_FEW_GUESSES = 4  # in second order; steps that they do not solve are better made in first order
+_FEW_GUESSES = 3  # in second order; steps that they do not solve are better made in first order
 _MOST_MISSED = 4  # lists of contacts that a step tries
-# Relative rounding of M q / h^2 in G: 8 errors that add up, of which 1 to 3 were measured.
-ROUNDING = 8.0 * 2.220446049250313e-16
-PLACE = 1e-13  # [m] to which a contact's place is known, of a configuration of a metre
-_LEAST_REACH = 0.02  # [m] by which an iteration may move a contact at rest
-
-# Counters of a step: iterations, evaluations, rejected iterations and the work in evaluations, the
-# outcome, the order of the scheme that made it, and the number of contacts that touch.
-ITERATIONS, EVALUATIONS, REJECTED, WORK, OUTCOME, ORDER, TOUCHING = range(7)
-
-# Numbers of a step.
-OF_RESIDUAL, OF_GAP, KINETIC, POTENTIAL = range(4)
-
-
-@record
-class Options:
-    """Options of the solver.
-
-    Args:
-        tolerance: tolerance of the norm of G over the weight, in stages that are long.
-        slip: sliding velocity that other forces could still prevent at a contact [m/s], likewise.
-        long: length of a stage that is long [s].
-        loose: norm of G over the weight up to which an iteration may take it.
-        proximal: least proximal term.
-        max_iterations: largest number of iterations from one initial guess.
-        warm_start: whether to begin with the last weights; else with w = 0.
-        restarts: whether to try other guesses where the first one fails.
-        budget: largest work of a step, in evaluations.
-        share: share of the energy that moves which a step may gain.
-        minimiser: number of the object that solves the stages, 0: Newton's method.
-    """
-
-    tolerance: float
-    slip: float
-    long: float
-    loose: float
-    proximal: float
-    max_iterations: int
-    warm_start: bool
-    restarts: bool
-    budget: int
-    share: float
-    minimiser: int
-
-
-@record
-class Scheme:
-    """A diagonally implicit Runge-Kutta method whose last stage is the end of the step.
-
-    Args:
-        order: order of the method on smooth motion.
-        a: Butcher matrix, lower triangular, shape (s, s).
-    """
-
-    order: int
-    a: Array
-
-
-@record
-class Start:
-    """Start of a step.
-
-    Args:
-        values: numbers of q, v, a, joints and commands, one after another.
-        q: configuration, shape (nq,).
-        v: velocity, shape (nv,).
-        a: acceleration at the end of the step before, with which a step is predicted, (nv,).
-        joints: weights of the joints with a stop or dry friction, shape (r,).
-        commands: commands of the stages.
-        touching: number of contacts that touched at the end of the step before.
-        contacts: their identities, ascending, shape (>= touching,).
-        w: their weights, shape (>= touching, m).
-        h: length of the step [s].
-        rolling: whether contacts may move along curved surfaces in it.
-    """
-
-    values: Array
-    q: Array
-    v: Array
-    a: Array
-    joints: Array
-    commands: Commands
-    touching: int
-    contacts: Array
-    w: Array
-    h: float
-    rolling: bool
-
-
-@record
-class Memory:
-    """Memory of a step, whose contents are nothing before and after it but for the last points.
-
-    Args:
-        stage: equations of the present stage.
-        origin: the start of the step, of which the kinematics is known.
-        scratch: another point.
-        points: a pair for each stage of the step, and one for its repetition: the stage ends at
-            one of the two, the other one is a trial.
-        linear: derivatives.
-        w: weights to begin with, shape (k + r, m).
-        predicted_acceleration: acceleration with which a stage is predicted, shape (nv,).
-        rates: rates of the placements of the bodies at the start, shape (n, 4, 3).
-        slopes: accelerations of the placements at the end of the first stage, shape (n, 4, 3).
-        velocities: velocities of the contacts and of the joints at the start, (k + r + 1, 3).
-        energies: kinetic and potential energy at the start and at the end, and what the contacts
-            can give back at the start [J], shape (5,).
-        suspects: contacts and joints whose motion a step of first order has to confirm, (k + r,).
-    """
-
-    stage: Stage
-    origin: StageIterate
-    scratch: StageIterate
-    points: tuple[StageIterate, ...]
-    linear: StageJacobians
-    w: Array
-    predicted_acceleration: Array
-    rates: Array
-    slopes: Array
-    velocities: Array
-    energies: Array
-    suspects: Array
-
-
-@record
-class End:
-    """End of a step; all arrays are written.
-
-    Args:
-        q: configuration, shape (nq,).
-        v: velocity, shape (nv,).
-        a: acceleration, shape (nv,).
-        tau: joint torque of the command [N m, N], shape (nv,).
-        wrenches: mean wrenches of the contact points about their centres, world, shape (p, 6).
-        depths: penetrations of the contact points, 0 when apart [m], shape (p,).
-        error: estimated error of the configuration, shape (nv,).
-        contacts: identities of the contacts that touch, shape (k,).
-        w: their weights, shape (k, m).
-        joints: weights of the joints, shape (r,).
-        counts: counters, shape (7,).
-        numbers: residual, gap and energies, shape (4,).
-    """
-
-    q: Array
-    v: Array
-    a: Array
-    tau: Array
-    wrenches: Array
-    depths: Array
-    error: Array
-    contacts: Array
-    w: Array
-    joints: Array
-    counts: Array
-    numbers: Array
-
-
-@record
-class Step:
-    """A step.
-
-    Args:
-        system: what all steps share.
-        options: options of the solver.
-        scheme: time scheme.
-        first_order: time scheme of the repetition.
-        start: start of the step.
-        memory: memory.
-        end: end of the step.
-    """
-
-    system: System
-    options: Options
-    scheme: Scheme
-    first_order: Scheme
-    start: Start
-    memory: Memory
-    end: End
+_REPETITION = 4  # first of the points that a repetition in first order uses
 
 
 @jit
 def energies_of(system: System, at: StageIterate) -> tuple[float, float]:
-    """Kinetic and potential energy at a point [J]."""
+    """Kinetic energy, and potential energy of gravity and springs, at a point [J]."""
     tree = system.tree
-    return kinetic_energy(tree, at.P, at.twists, at.v), potential_energy(tree, at.P)
-
-
-@jit
-def attainable(system: System, stage: Stage, relative: float) -> float:
-    """Bound on the norm of G [N, N m]: `relative` times the weight, but not below rounding.
-
-    The rounding errors are those of M q / h^2 in G.
-    """
-    size = _size_of(stage.q_ref) * stage.rate * stage.rate
-    return max(relative * system.tree.weight, ROUNDING * system.tree.inertia * size)
-
-
-@jit
-def attainable_slip(stage: Stage, speed: float) -> float:
-    """Bound on the slip of a stage [m]: that at a speed, but not below the rounding of places."""
-    return max(speed / stage.rate, PLACE * _size_of(stage.q_ref))
-
-
-@jit
-def _size_of(q: Array) -> float:
-    """Norm of a configuration, and 1 more."""
-    square = 0.0
-    for i in range(q.size):
-        square += q[i] * q[i]
-    return 1.0 + math.sqrt(square)
-
-
-@jit
-def share_of_tolerance(options: Options, stage: Stage) -> float:
-    """Share of the tolerances in short stages, whose own error falls with their length."""
-    share = 1.0 / max(options.long * stage.rate, 1.0)
-    return share if stage.displaced else share * share
-
-
-@jit
-def open_step(system: System, start: Start, memory: Memory) -> None:
-    """Kinematics, energies and contacts at the start of a step."""
-    origin, stage, tree = memory.origin, memory.stage, system.tree
-    copy_vector(start.q, origin.q)
-    copy_vector(start.v, origin.v)
-    kinematics(system, start.q, origin)
-    body_twists(tree, origin.S, start.v, origin.twists)
-    memory.energies[0], memory.energies[1] = energies_of(system, origin)
-    candidates, contacts = system.candidates, stage.contacts
-    rolling = candidates.rolling and start.rolling
-    select_contacts(candidates, origin.P, origin.twists, start.h, rolling, contacts)
-    select_overlaps(candidates, contacts, origin.places, origin.P, origin.P)
-
-
-@jit
-def list_weights(system: System, start: Start, options: Options, memory: Memory) -> float:
-    """Write the weights to begin with, and the velocities at the start; the largest speed.
-
-    A contact that approaches starts from its full normal force, close to the end of an impact.
-    """
-    contacts, origin = memory.stage.contacts, memory.origin
-    n, m, k, most = contacts.n[0], memory.w.shape[1], 0, 0.0
-    M, centre, work = matrix(4, 3), vector(3), vector(3)
-    for i in range(n):
-        c = contacts.index[i]
-        number = identity(system.candidates, contacts, c)
-        while k < start.touching and start.contacts[k] < number:
-            k += 1
-        known = k < start.touching and start.contacts[k] == number
-        for e in range(m):
-            memory.w[i, e] = 0.0
-            if options.warm_start:
-                memory.w[i, e] = start.w[k, e] if known else 1.0 / m
-        a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
-        relative_placement(origin.P, a, b, M)
-        place(M, contacts.held[c], centre)
-        u = memory.velocities[i]
-        relative_velocity(origin.P, origin.twists, a, b, centre, u, work)
-        most = max(most, u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
-    for j in range(start.joints.size):
-        clear_vector(memory.w[n + j])
-        memory.w[n + j, 0] = start.joints[j] if options.warm_start else 0.5
-        memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
-        memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
-    if system.recovery > 0.0:
-        update_cones(system, contacts, origin)
-    memory.energies[4] = elastic_energy(system, memory.stage, origin)
-    return math.sqrt(most)
-
-
-@jit
-def state_stage(
-    system: System, scheme: Scheme, start: Start, i: int, memory: Memory, first: StageIterate
-) -> None:
-    """Write the equations of stage i of a step; `first` is the end of the first stage."""
-    stage, tree, h = memory.stage, system.tree, start.h
-    a = scheme.a[i, i]
-    stage.rate = 1.0 / (a * h)
-    stage.displaced = scheme.order == 1
-    # a repetition has the last command
-    last = max(start.commands.kp.shape[0] - scheme.a.shape[0] + i, 0)
-    write_torque(system.joints, start.commands, last, stage.torque)
-    copy_vector(start.v, stage.v_ref)
-    copy_vector(start.q, stage.q_ref)
-    if i > 0:
-        b = scheme.a[i, 0] * h
-        before = 1.0 / (scheme.a[0, 0] * h)
-        integrate(tree.space, start.q, b, first.v, stage.q_ref)
-        for l in range(start.v.size):
-            stage.v_ref[l] = start.v[l] + b * before * (first.v[l] - start.v[l])
-        if stage.form == VELOCITIES:
-            placement_rates(first.P, first.twists, memory.slopes)
-            for body in range(memory.rates.shape[0]):
-                for r in range(4):
-                    for c in range(3):
-                        slope = memory.slopes[body, r, c] - memory.rates[body, r, c]
-                        memory.rates[body, r, c] += b * before * slope
-    elif stage.displaced:
-        place_references(stage.contacts, memory.origin.P)
-    if stage.form != NEWTON_EULER:
-        _state_target(system, start, i, memory)
-
-
-@jit
-def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
-    """The placements, or their rates, that the bodies would have without forces.
-
-    In first order bodies move as in a previous step of the same length: v is a backward difference
-    of positions, and nothing about the previous step has to be known.
-    """
-    stage, tree, origin, rates = memory.stage, system.tree, memory.origin, memory.rates
-    if i == 0 and stage.displaced:
-        back, before = vector(start.q.size), memory.scratch
-        integrate(tree.space, start.q, -1.0 / stage.rate, start.v, back)
-        kinematics(system, back, before)
-        for b in range(rates.shape[0]):
-            for r in range(4):
-                for c in range(3):
-                    rates[b, r, c] = stage.rate * (origin.P[b + 1, r, c] - before.P[b + 1, r, c])
-    elif i == 0:
-        placement_rates(origin.P, origin.twists, rates)
-    for b in range(rates.shape[0]):
-        for r in range(4):
-            for c in range(3):
-                target = rates[b, r, c]
-                if stage.displaced:
-                    target = origin.P[b + 1, r, c] + rates[b, r, c] / stage.rate
-                stage.target[b, r, c] = target
-        for c in range(3):
-            share = stage.rate * stage.rate if stage.displaced else stage.rate
-            stage.target[b, 3, c] += tree.gravity[c] / share
-    stage.form = POSITIONS if stage.displaced else VELOCITIES
-
-
-@jit
-def _predicts(options: Options) -> bool:
-    """Whether the first guess of a stage is its prediction; else it is the reference."""
-    return options.restarts and options.warm_start and options.minimiser == 0
-
-
-@jit
-def guess(system: System, options: Options, number: int, memory: Memory, at: StageIterate) -> float:
-    """Write initial guess `number` of a stage into a point; how loose it is, below 0: no more.
-
-    Most stages take two or three iterations from the first guess. For the others a new guess is
-    better than more iterations (docs/choices.md, 3).
-    """
-    stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
-    h, m = 1.0 / stage.rate, at.w.shape[1]
-    if number >= len(_GUESSES):
-        return -1.0
-    share, weights, loose, full = _GUESSES[number]
-    if not _predicts(options):
-        if number > (1 if options.restarts and options.warm_start else 0):
-            return -1.0
-        share, weights, loose, full = 0.0, 1.0 - number, 3.0, 0.0
-    step = vector(at.v.size)
-    for l in range(at.v.size):
-        step[l] = share * h * stage.v_ref[l]
-        if number == 0:
-            step[l] += share * h * h * memory.predicted_acceleration[l]
-    integrate(system.tree.space, stage.q_ref, 1.0, step, at.q)
-    for i in range(n + r):
-        for e in range(m):
-            at.w[i, e] = weights * memory.w[i, e]
-            if full > 0.0 and i < n:
-                at.w[i, e] = 1.0 / m
-        if weights == 0.0 and i >= n:
-            at.w[i, 0] = 0.5
-    return loose
+    kinetic, potential = energies(tree, at.P, at.twists, at.v)
+    return kinetic, potential + spring_energy(system.joints.springs, at.q)
 
 
 @inlined
@@ -456,8 +67,6 @@ def solve_from_guesses(
     system: System,
     options: Options,
     guesses: int,
-    reach: float,
-    given: float,
     memory: Memory,
     first: int,
     counts: Array,
@@ -470,8 +79,6 @@ def solve_from_guesses(
         system: what all steps share.
         options: options of the solver.
         guesses: largest number of guesses.
-        reach: bound on the motion of a contact in an iteration [m].
-        given: work of the torques in the earlier stages [J].
         memory: memory; points `first` and `first + 1` are used.
         first: as above.
         counts: counters, to which those of the stage are added.
@@ -480,14 +87,10 @@ def solve_from_guesses(
         Outcome, and the index of the point where the stage ends.
     """
     stage = memory.stage
-    share = share_of_tolerance(options, stage)
-    predicted = _predicts(options)
-    tolerance = attainable(system, stage, share * options.tolerance)
     outcome, here, there = STALLED, first, first + 1
     for number in range(guesses):
         at = memory.points[here]
-        loose = guess(system, options, number, memory, at)
-        if loose < 0.0:
+        if not guess(system, options, number, memory, at):
             break
         saturate_at(system, stage, at)
         left = options.budget - counts[WORK]
@@ -496,17 +99,7 @@ def solve_from_guesses(
             call_minimise(options.minimiser, here, stage.rate, order, left, counts)
             outcome = counts[OUTCOME]
         else:
-            tolerances = Tolerances(
-                tolerance,
-                attainable_slip(stage, share * options.slip),
-                max(options.loose * loose * system.tree.weight, tolerance),
-                _FAR * system.tree.weight if number == 0 and predicted else math.inf,
-                _OF_GUESS,
-                reach,
-                options.proximal,
-                options.max_iterations,
-                False,
-            )
+            tolerances = tolerances_of(options, stage)
             outcome, swapped = solve_stage(
                 system,
                 stage,
@@ -520,304 +113,255 @@ def solve_from_guesses(
             if swapped:
                 here, there = there, here
         if outcome == CONVERGED:
-            if _gains_little(system, options, memory.points[here], given, memory):
+            end = memory.points[here]
+            if _passes_through(system, memory, end):
+                outcome = STALLED
+            elif _gains_little(system, options, end, memory):
                 break
-            outcome = ENERGY_GAINED
+            else:
+                outcome = ENERGY_GAINED
         if counts[WORK] >= options.budget:
             break
     return outcome, here
 
 
 @jit
-def _gains_little(
-    system: System, options: Options, at: StageIterate, given: float, memory: Memory
-) -> bool:
-    """Whether the energy that a stage gains is acceptable; the energies at its end are written.
+def _passes_through(system: System, memory: Memory, at: StageIterate) -> bool:
+    """Whether a contact ends near the far side of what it touches at the start.
+
+    What is thin has roots behind it. There another contact of the point covers the first one.
+    """
+    before, after, contacts = memory.origin.places, at.places, memory.stage.contacts
+    points = system.candidates.points
+    for x in range(at.n_active[1]):
+        i = at.active[x]
+        if not (after.depth[i] > 0.0 and before.on_internal_edge[i]):
+            continue
+        for j in range(contacts.n[0]):
+            if (
+                after.on_internal_edge[j]
+                and not before.on_internal_edge[j]
+                and points[contacts.index[j]] == points[contacts.index[i]]
+                and dot(after.normal[i], before.normal[j]) < _TURNED
+            ):
+                return True
+    return False
+
+
+@jit
+def _gains_little(system: System, options: Options, at: StageIterate, memory: Memory) -> bool:
+    """Whether the energies that the islands gain in a stage are acceptable.
 
     An implicit step loses energy: in first order v' M (v - v0) is more than the change of
     v' M v / 2, and contact forces only dissipate. Large turns and steps of second order may add a
     share of the energy that moves (docs/choices.md, 14).
     """
-    energies = memory.energies
-    energies[2], energies[3] = energies_of(system, at)
-    done = given + power(at) / memory.stage.rate
-    done += released(system, at, memory)
-    gain = energies[2] + energies[3] - energies[0] - energies[1] - done
-    return gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0))
+    islands = memory.islands
+    for k in range(islands.count[0]):
+        islands.work[k] = islands.given[k]
+    add_work(at, 1.0 / memory.stage.rate, islands, islands.work)
+    write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
+    write_elastic_energies(system, memory.stage, at, islands, islands.elastic)
+    some = False
+    for k in range(islands.count[0]):
+        some |= _gains_too_much(islands, k, options.share)
+    return not some
 
 
 @jit
-def released(system: System, at: StageIterate, memory: Memory) -> float:
-    """Energy that the contacts have given back since the start [J]."""
-    return max(memory.energies[4] - elastic_energy(system, memory.stage, at), 0.0)
+def _gains_too_much(islands: Islands, k: int, share: float) -> bool:
+    """Write the energy that an island gains by its energies and work; whether it is too much.
+
+    What contacts and stops have given back since the start is no gain.
+    """
+    done = islands.work[k] + max(islands.elastic0[k] - islands.elastic[k], 0.0)
+    gain = islands.kinetic[k] + islands.potential[k] - done
+    islands.gain[k] = gain - islands.kinetic0[k] - islands.potential0[k]
+    moving = islands.kinetic0[k] + max(done, 0.0)
+    moving += max(islands.springs0[k] - islands.springs[k], 0.0)
+    return not islands.gain[k] <= allowed_gain(islands.weight[k], share, moving)
 
 
 @jit
-def allowed_gain(tree: Tree, share: float, moving: float) -> float:
+def allowed_gain(weight: float, share: float, moving: float) -> float:
     """The largest acceptable gain of energy [J].
 
     Args:
-        tree: joints and bodies.
+        weight: weight of what moves [N].
         share: share of the energy that moves.
-        moving: energy that moves: kinetic energy at the start plus the work of the torques [J].
+        moving: energy that moves: kinetic energy at the start, the work of the torques, and what
+            springs gave [J].
     """
-    return share * moving + _LEAST_GAIN * tree.weight
+    return share * moving + _LEAST_GAIN * weight
 
 
 @jit
-def power(at: StageIterate) -> float:
-    """Power of the joint torques at a point [W]."""
-    total = 0.0
-    for l in range(at.v.size):
-        total += at.tau[l] * at.v[l]
-    return total
-
-
-@inlined
-def make_stages(
-    system: System,
-    options: Options,
-    scheme: Scheme,
-    start: Start,
-    memory: Memory,
-    base: int,
-    counts: Array,
-) -> tuple[int, int, int]:
+def make_stages(step: Step, scheme: Scheme, base: int) -> tuple[int, int, int]:
     """Solve the stages of a step one after another.
 
     Args:
-        system: what all steps share.
-        options: options of the solver.
-        scheme: time scheme.
-        start: start of the step.
-        memory: memory after `open_step`; the points from `base` on are used.
-        base: as above.
-        counts: counters, to which those of the stages are added.
+        step: the step after `open_step`, to whose counters those of the stages are added.
+        scheme: its time scheme, or that of the repetition.
+        base: first of the memory's points that are used.
 
     Returns:
         Outcome, and the indices of the points where the first and the last stage end.
     """
-    stages, given = scheme.a.shape[0], 0.0
-    speed = list_weights(system, start, options, memory)
+    system, options, start, memory = step.system, step.options, step.start, step.memory
+    counts, stages = step.end.counts, scheme.a.shape[0]
+    list_weights(system, start, options, memory)
     copy_vector(start.a, memory.predicted_acceleration)
     first, last, outcome = base, base, CONVERGED
-    guesses = _FEW_GUESSES if scheme.order > 1 else len(_GUESSES)
+    guesses = _FEW_GUESSES if scheme.order > 1 else len(GUESSES)
     for i in range(stages):
         state_stage(system, scheme, start, i, memory, memory.points[first])
-        reach = _LEAST_REACH + speed / memory.stage.rate
         if i > 0:
-            given = scheme.a[i, 0] * start.h * power(memory.points[first])
-        outcome, last = solve_from_guesses(
-            system, options, guesses, reach, given, memory, base + 2 * i, counts
-        )
+            islands = memory.islands
+            add_work(memory.points[first], scheme.a[i, 0] * start.h, islands, islands.given)
+        outcome, last = solve_from_guesses(system, options, guesses, memory, base + 2 * i, counts)
         if i == 0:
             first = last
         if outcome != CONVERGED:
             break
-        warm_start_next_stage(system, memory, memory.points[last])
+        _carry_on(system, memory, memory.points[last])
     return outcome, first, last
 
 
 @jit
-def warm_start_next_stage(system: System, memory: Memory, at: StageIterate) -> None:
-    """Prepare the next stage: its initial weights, full forces for contacts that are apart."""
-    stage, n = memory.stage, memory.stage.contacts.n[0]
-    m, k = at.w.shape[1], 0
-    for i in range(count_rows(system, stage)):
-        acts = k < at.n_active[0] and at.active[k] == i
-        k += acts
-        for e in range(m):
-            if acts:
-                memory.w[i, e] = at.w[i, e]
-            elif i < n:
-                memory.w[i, e] = 1.0 / m
-            else:
-                memory.w[i, e] = 0.5 if e == 0 else 0.0
+def _carry_on(system: System, memory: Memory, at: StageIterate) -> None:
+    """Prepare what follows a stage: its initial forces or weights, and its acceleration."""
+    carry_weights(system, memory, at)
     for l in range(at.v.size):
-        memory.predicted_acceleration[l] = stage.rate * (at.v[l] - stage.v_ref[l])
+        memory.predicted_acceleration[l] = memory.stage.rate * (at.v[l] - memory.stage.v_ref[l])
 
 
 @jit
 def make_step(step: Step) -> None:
-    """Make a step; one of second order is repeated in first order where it is not accepted.
+    """Make a step; islands whose step of second order is not accepted are repeated in first order.
 
-    It is repeated where it does not converge, gains energy, or has an impact that rebounds or
-    penetrates too deeply. The step begins again where a candidate touches that is no contact.
+    That is where it does not converge, gains energy, or has an impact that rebounds or penetrates
+    too deeply. The step begins again where a candidate touches that is no contact.
 
     Args:
         step: the step, whose memory and end are overwritten.
     """
-    system, options, scheme, start = step.system, step.options, step.scheme, step.start
-    memory, end, counts = step.memory, step.end, step.end.counts
+    system, memory, end, counts = step.system, step.memory, step.end, step.end.counts
     for i in range(counts.size):
         counts[i] = 0
-    open_step(system, start, memory)
-    outcome, first, last, order = STALLED, 0, 0, scheme.order
-    kinetic, potential = 0.0, 0.0
+    open_step(system, step.start, memory)
     for _ in range(_MOST_MISSED):
-        made, base, doubtful = scheme, 0, False
-        while True:
-            found, a, b = make_stages(system, options, made, start, memory, base, counts)
-            if base > 0:  # the repetition
-                if doubtful and (
-                    found != CONVERGED
-                    or first_order_agrees(
-                        system, memory.stage, memory.points[b], memory.velocities, memory.suspects
-                    )
-                ):
-                    memory.energies[2], memory.energies[3] = kinetic, potential
-                else:
-                    outcome, first, last, order = found, b, b, 1
-                break
-            outcome, first, last, order = found, a, b, scheme.order
-            if scheme.order == 1:
-                break
-            if outcome == CONVERGED:
-                outcome, doubtful = _judge(system, options, scheme, start, memory, first, last)
-                if outcome == CONVERGED and not doubtful:
-                    break
-            kinetic, potential = memory.energies[2], memory.energies[3]
-            made, base = step.first_order, 4
-        if outcome != CONVERGED:
-            break
-        missed = missed_contacts(system.candidates, memory.points[last].P, memory.stage.contacts)
-        if first != last:
-            missed |= missed_contacts(
-                system.candidates, memory.points[first].P, memory.stage.contacts
-            )
-        if not missed and not missed_overlaps(
-            system.candidates,
-            memory.stage.contacts,
-            memory.points[last].places,
-            memory.points[last].P,
-            memory.origin.P,
-        ):
+        outcome, missed = _try_step(step)
+        if outcome != CONVERGED or not missed:
             break
         outcome = BUDGET_SPENT
-    counts[OUTCOME], counts[ORDER] = outcome, order
-    end.numbers[OF_RESIDUAL] = memory.points[last].sums[RESIDUAL]
+    counts[OUTCOME] = outcome
     if outcome == CONVERGED:
-        made = scheme if order == scheme.order else step.first_order
-        _close_step(system, made, start, memory, first, last, end)
-        if not _is_finite(end):
+        list_touching(system, memory, end)
+        if not is_finite(end):
             counts[OUTCOME] = NOT_FINITE
 
 
 @inlined
-def _is_finite(end: End) -> bool:
-    """Whether the numbers of a step are finite, and not so large that their squares are not."""
-    total = end.numbers[OF_GAP] + end.numbers[KINETIC] + end.numbers[POTENTIAL]
-    for i in range(end.q.size):
-        total += end.q[i] * end.q[i]
-    for l in range(end.v.size):
-        total += end.v[l] * end.v[l] + end.tau[l] * end.tau[l]
-    for p in range(end.wrenches.shape[0]):
-        for a in range(6):
-            total += end.wrenches[p, a] * end.wrenches[p, a]
-    return abs(total) < np.inf
+def _try_step(step: Step) -> tuple[int, bool]:
+    """Make a step with the contacts of the memory; its outcome, and whether some were missed."""
+    system, scheme, memory, a = step.system, step.scheme, step.memory, step.memory.acceleration
+    outcome, first, last = make_stages(step, scheme, 0)
+    copy_vector(memory.predicted_acceleration, a)
+    clear_end(step.end)
+    step.end.numbers[OF_RESIDUAL] = memory.points[last].sums[RESIDUAL]
+    step.end.counts[ORDER] = scheme.order
+    for k in range(memory.islands.count[0]):
+        memory.islands.kept[k] = True
+    if scheme.order == 1 or (outcome == CONVERGED and _accepts(step, first, last)):
+        return outcome, outcome == CONVERGED and _finish(step, scheme, first, last, a, True)
+    if outcome != CONVERGED:
+        for k in range(memory.islands.count[0]):
+            memory.islands.outcome[k], memory.islands.doubtful[k] = outcome, False
+    outcome, _, at = make_stages(step, step.first_order, _REPETITION)
+    outcome = _choose(system, memory, memory.points[at], outcome)
+    if outcome != CONVERGED:
+        step.end.numbers[OF_RESIDUAL] = memory.points[at].sums[RESIDUAL]
+        return outcome, False
+    missed = _finish(step, step.first_order, at, at, memory.predicted_acceleration, False)
+    islands = memory.islands  # whose energies are those at the end of the repetition
+    end = memory.points[last]
+    write_energies(system, end, islands, islands.kinetic, islands.potential, islands.springs)
+    return outcome, _finish(step, scheme, first, last, a, True) or missed
 
 
 @jit
-def _judge(
-    system: System,
-    options: Options,
-    scheme: Scheme,
-    start: Start,
-    memory: Memory,
-    first: int,
-    last: int,
-) -> tuple[int, bool]:
-    """Outcome of a step of second order, and whether a step of first order has to confirm it."""
-    energies, at, before = memory.energies, memory.points[last], memory.points[first]
-    done = start.h * (scheme.a[1, 0] * power(before) + scheme.a[1, 1] * power(at))
-    gain = energies[2] + energies[3] - energies[0] - energies[1] - done
-    gain -= released(system, at, memory)
-    if not gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0)):
-        return ENERGY_GAINED, False
-    return accept_second_order(
-        system,
+def _choose(system: System, memory: Memory, at: StageIterate, outcome: int) -> int:
+    """Choose the islands whose step of second order is kept; the outcome of the whole step.
+
+    Args:
+        system: what all steps share.
+        memory: memory of the step, whose islands are judged.
+        at: end of the repetition in first order.
+        outcome: its outcome.
+    """
+    islands, chosen = memory.islands, CONVERGED
+    if outcome == CONVERGED:
+        confirm_suspects(system, memory.stage, at, islands, memory.velocities, memory.suspects)
+    for k in range(islands.count[0]):
+        islands.kept[k] = islands.outcome[k] == CONVERGED
+        if not islands.kept[k] and outcome != CONVERGED:
+            chosen = outcome
+        if islands.doubtful[k] and outcome == CONVERGED:
+            islands.kept[k] = False
+    return chosen
+
+
+@jit
+def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: bool) -> bool:
+    """Write the end for the islands that are kept, or for the others; are contacts missed there?
+
+    Args:
+        step: the step.
+        scheme: time scheme of these islands.
+        first: index of the point where its first stage ends.
+        last: index of the point where it ends.
+        a: acceleration there, shape (nv,).
+        kept: whether these are the islands whose step of second order is kept.
+    """
+    system, memory, islands, some = step.system, step.memory, step.memory.islands, False
+    for k in range(islands.count[0]):
+        some |= islands.kept[k] == kept
+    if not some:
+        return False
+    if not kept:
+        step.end.counts[ORDER] = 1
+    write_end(system, scheme, step.start, memory, first, last, a, kept, step.end)
+    candidates, contacts = system.candidates, memory.stage.contacts
+    missed = missed_contacts(candidates, memory.points[last].P, contacts)
+    if first != last:
+        missed |= missed_contacts(candidates, memory.points[first].P, contacts)
+    at = memory.points[last]
+    return missed or missed_overlaps(candidates, contacts, at.places, at.P, memory.origin.P)
+
+
+@jit
+def _accepts(step: Step, first: int, last: int) -> bool:
+    """Judge a step of second order, island by island; whether all of it is accepted at once."""
+    scheme, start, memory = step.scheme, step.start, step.memory
+    at, before, islands = memory.points[last], memory.points[first], memory.islands
+    clear_vector(islands.work)
+    add_work(before, scheme.a[1, 0] * start.h, islands, islands.work)
+    add_work(at, scheme.a[1, 1] * start.h, islands, islands.work)
+    for k in range(islands.count[0]):
+        gains = _gains_too_much(islands, k, step.options.share)
+        islands.outcome[k], islands.doubtful[k] = ENERGY_GAINED if gains else CONVERGED, False
+    judge_impacts(
+        step.system,
         memory.stage,
         memory.origin,
         before,
         at,
         1.0 / (scheme.a[0, 0] * start.h),
-        gain,
-        done,
-        energies[0],
+        islands,
         memory.velocities,
         memory.suspects,
     )
-
-
-@jit
-def _close_step(
-    system: System, scheme: Scheme, start: Start, memory: Memory, first: int, last: int, end: End
-) -> None:
-    """Write the end of a step that was made."""
-    at, contacts, stages = memory.points[last], memory.stage.contacts, scheme.a.shape[0]
-    n, k = contacts.n[0], 0
-    copy_vector(at.q, end.q)
-    warm_start_next_stage(system, memory, at)
-    for l in range(at.v.size):
-        end.v[l], end.a[l] = at.v[l], memory.predicted_acceleration[l]
-        end.tau[l] = at.tau[l] - memory.stage.torque.external[l]
-    for x in range(at.n_active[1]):
-        i = at.active[x]
-        end.contacts[k] = identity(system.candidates, contacts, contacts.index[i])
-        copy_vector(at.w[i], end.w[k])
-        k += 1
-    end.counts[TOUCHING] = k
-    for j in range(end.joints.size):
-        end.joints[j] = memory.w[n + j, 0]
-    report_depths(system.candidates, contacts, at.places, end.depths)
-    clear_matrix(end.wrenches)
-    for s in range(stages):
-        add_wrenches(
-            system,
-            contacts,
-            scheme.a[stages - 1, s],
-            memory.points[first if s + 1 < stages else last],
-            end.wrenches,
-        )
-    # The velocities at the start and at the ends of the stages give a quadrature of one order more;
-    # the difference from the scheme's own is the estimate.
-    for l in range(at.v.size):
-        v0, v1, v2 = start.v[l], memory.points[first].v[l], at.v[l]
-        if stages == 1:
-            end.error[l] = 0.5 * start.h * (v0 - v2)
-        else:
-            c = scheme.a[0, 0]
-            # weights of the quadrature at 0, c and 1
-            of_1 = (3.0 * c - 2.0) / (6.0 * (c - 1.0))
-            of_c = 1.0 / (6.0 * c * (1.0 - c))
-            of_0 = 1.0 - of_1 - of_c
-            own = (of_c - scheme.a[1, 0]) * v1 + (of_1 - scheme.a[1, 1]) * v2
-            end.error[l] = start.h * (of_0 * v0 + own)
-    end.numbers[OF_GAP] = at.sums[GAP]
-    end.numbers[KINETIC], end.numbers[POTENTIAL] = memory.energies[2], memory.energies[3]
-
-
-@jit
-def add_wrenches(
-    system: System, contacts: Contacts, weight: float, at: StageIterate, wrenches: Array
-) -> None:
-    """Add the weighted wrenches of a stage about the centres of the points, in the world."""
-    n = contacts.n[0]
-    seen, moment, worlds = vector(3), vector(3), zero_matrix(n, 6)
-    for x in range(at.n_active[1]):
-        i = at.active[x]
-        c, f = contacts.index[i], at.wrench[i]
-        alone = system.candidates.pairs[c] < 0 or contacts.features[c, 0] == CROSSED_ROUND
-        alone = alone and system.candidates.bodies[c, 0] > 0
-        cross_into(at.places.arm[i], f, moment)
-        for a in range(3):
-            seen[a] = weight * f[a]
-            if f.size == 6:
-                moment[a] = f[3 + a] - (0.0 if alone else moment[a])
-            elif not alone:
-                moment[a] = 0.0
-            moment[a] *= weight
-        b = contacts.bodies[i, 1]
-        rotate(at.P[b], seen, worlds[i, :3])
-        rotate(at.P[b], moment, worlds[i, 3:])
-    report_wrenches(system.candidates, contacts, at.places, worlds, wrenches)
+    accepted = True
+    for k in range(islands.count[0]):
+        accepted = accepted and islands.outcome[k] == CONVERGED and not islands.doubtful[k]
+    return accepted

@@ -1,4 +1,4 @@
-"""Forces of joints: motors, stops, dry friction, and the springs of mimic joints."""
+"""Forces of joints: motors, stops and dry friction."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from nmdp_pin._kernels.algebra.linear import copy_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import record
+from nmdp_pin._kernels.tree.springs import Springs
 
 LEAST_SHARE = 1e-3  # share of the largest force below which a contact's own force is not its unit
 
@@ -26,11 +27,7 @@ class Joints:
         friction: dry friction [N m or N], shape (r,).
         effort: limit of the motor of each dof [N m or N], shape (nv,).
         damping: viscous damping of each dof, which is not its motor's [N m s/rad, N s/m], (nv,).
-        mimic_coordinates: indices of the mimic and the primary joint in q, shape (c, 2).
-        mimic_dofs: indices of the mimic and the primary joint in v, shape (c, 2).
-        multiplier: multipliers of the primary positions, shape (c,).
-        offset: offsets of the mimic positions [rad or m], shape (c,).
-        mimic_stiffness: stiffness of the springs [N m/rad or N/m], shape (c,).
+        springs: springs of joints, and those that hold mimic joints.
     """
 
     coordinates: Array
@@ -41,11 +38,7 @@ class Joints:
     friction: Array
     effort: Array
     damping: Array
-    mimic_coordinates: Array
-    mimic_dofs: Array
-    multiplier: Array
-    offset: Array
-    mimic_stiffness: Array
+    springs: Springs
 
 
 @record
@@ -146,36 +139,6 @@ def gains(joints: Joints, torque: Torque, l: int) -> tuple[float, float, float]:
         limit = torque.signs[l] * joints.effort[l]
         return limit + torque.external[l], 0.0, joints.damping[l]
     return torque.constant[l], torque.kp[l], torque.kd[l]
-
-
-@jit
-def add_springs(joints: Joints, q: Array, G: Array, A: Array) -> float:
-    """Add the gradient of the springs of mimic joints to G and their Hessian to A; energy [J].
-
-    The energy of a spring is k e^2 / 2 with e = q_mimic - multiplier q_primary - offset.
-
-    Args:
-        joints: bounds of the joints.
-        q: configuration, shape (nq,).
-        G: dynamics residual, shape (nv,).
-        A: its derivative, shape (nv, nv); empty: it is not wanted.
-    """
-    energy = 0.0
-    for s in range(joints.mimic_stiffness.size):
-        copy, primary = joints.mimic_dofs[s, 0], joints.mimic_dofs[s, 1]
-        a, k = joints.multiplier[s], joints.mimic_stiffness[s]
-        error = q[joints.mimic_coordinates[s, 0]] - joints.offset[s]
-        error -= a * q[joints.mimic_coordinates[s, 1]]
-        energy += 0.5 * k * error * error
-        G[copy] += k * error
-        G[primary] -= a * k * error
-        if A.size == 0:
-            continue
-        A[copy, copy] += k
-        A[copy, primary] -= a * k
-        A[primary, copy] -= a * k
-        A[primary, primary] += a * a * k
-    return energy
 
 
 @jit

@@ -150,8 +150,30 @@ def placement_rate(X: Array, twist: Array, rate: Array) -> None:
 
 
 @jit
-def kinetic_energy(tree: Tree, P: Array, twists: Array, v: Array) -> float:
-    """The kinetic energy of bodies and rotors [J].
+def body_energies(tree: Tree, P: Array, twists: Array, b: int, rate: Array) -> tuple[float, float]:
+    """Kinetic energy of a body without its rotors, and potential energy of gravity [J].
+
+    Args:
+        tree: bodies of the tree.
+        P: placements, shape (n + 1, 4, 3).
+        twists: motions of the bodies, shape (n + 1, 6).
+        b: index of the body.
+        rate: memory, shape (4, 3).
+    """
+    Sigma, kinetic, potential = tree.moments[b], 0.0, 0.0
+    placement_rate(P[b + 1], twists[b + 1], rate)
+    for i in range(4):
+        for j in range(4):
+            along = rate[i, 0] * rate[j, 0] + rate[i, 1] * rate[j, 1] + rate[i, 2] * rate[j, 2]
+            kinetic += Sigma[i, j] * along
+        for j in range(3):
+            potential -= Sigma[3, i] * P[b + 1, i, j] * tree.gravity[j]
+    return 0.5 * kinetic, potential
+
+
+@jit
+def energies(tree: Tree, P: Array, twists: Array, v: Array) -> tuple[float, float]:
+    """Kinetic energy of bodies and rotors, and potential energy of gravity [J].
 
     Args:
         tree: bodies of the tree.
@@ -159,28 +181,14 @@ def kinetic_energy(tree: Tree, P: Array, twists: Array, v: Array) -> float:
         twists: motions of the bodies, shape (n + 1, 6).
         v: velocity, shape (nv,).
     """
-    rate, energy = matrix(4, 3), 0.0
+    rate, kinetic, potential = matrix(4, 3), 0.0, 0.0
     for k in range(len(v)):
-        energy += tree.rotors[k] * v[k] * v[k]
+        kinetic += 0.5 * tree.rotors[k] * v[k] * v[k]
     for b in range(len(tree.parents)):
-        Sigma = tree.moments[b]
-        placement_rate(P[b + 1], twists[b + 1], rate)
-        for i in range(4):
-            for j in range(4):
-                along = rate[i, 0] * rate[j, 0] + rate[i, 1] * rate[j, 1] + rate[i, 2] * rate[j, 2]
-                energy += Sigma[i, j] * along
-    return 0.5 * energy
-
-
-@jit
-def potential_energy(tree: Tree, P: Array) -> float:
-    """The potential energy of gravity at placements P, shape (n + 1, 4, 3) [J]."""
-    energy = 0.0
-    for b in range(len(tree.parents)):
-        for i in range(4):
-            for j in range(3):
-                energy -= tree.moments[b, 3, i] * P[b + 1, i, j] * tree.gravity[j]
-    return energy
+        moves, stored = body_energies(tree, P, twists, b, rate)
+        kinetic += moves
+        potential += stored
+    return kinetic, potential
 
 
 @jit

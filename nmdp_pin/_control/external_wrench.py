@@ -1,0 +1,72 @@
+"""Forces and torques from outside on links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._control.controller import Command, CommandSource, ExternalWrench
+from nmdp_pin._robot.frames import frame_named
+from nmdp_pin._state.state import State
+from nmdp_pin.errors import ControlError
+
+
+class Loads:
+    """Wrenches of commands as generalised forces of a robot.
+
+    Args:
+        model: model of the robot.
+    """
+
+    def __init__(self, model: pin.Model) -> None:
+        self._model = model
+
+    def on(self, source: CommandSource, state: State) -> Command | Loaded:
+        """Source of a step whose commands hold their wrenches in `force`, too.
+
+        Args:
+            source: source of the commands.
+            state: start of the step, at which the Jacobians are taken.
+        """
+        if isinstance(source, Command):
+            return self.added(source, state.q)
+        return Loaded(source, self, state)
+
+    def added(self, command: Command, q: np.ndarray) -> Command:
+        """A command whose `force` is that of its wrenches at q, (nq,), added to its own."""
+        if not command.wrenches:
+            return command
+        force = self.generalised(command.wrenches, q)
+        return replace(command, force=force if command.force is None else command.force + force)
+
+    def generalised(self, wrenches: Sequence[ExternalWrench], q: np.ndarray) -> np.ndarray:
+        """Sum of J' w [N m or N], shape (nv,)."""
+        data, total = self._model.createData(), np.zeros(self._model.nv)
+        for wrench in wrenches:
+            index = frame_named(self._model, wrench.frame, ControlError, "a wrench")
+            J = pin.computeFrameJacobian(self._model, data, q, index, pin.LOCAL_WORLD_ALIGNED)
+            arm = data.oMf[index].rotation @ np.array(wrench.point)
+            force, torque = np.array(wrench.force), np.array(wrench.torque)
+            total += J.reshape(6, -1).T @ np.concatenate([force, torque + np.cross(arm, force)])
+        return total
+
+
+class Loaded(CommandSource):
+    """Commands of a source, with their wrenches in `force`.
+
+    Attributes:
+        wrenches: wrenches of the command that was asked for last.
+    """
+
+    def __init__(self, inner: CommandSource, loads: Loads, state: State) -> None:
+        self._inner, self._loads, self._state = inner, loads, state
+        self.wrenches: tuple[ExternalWrench, ...] = ()
+
+    def at(self, t: float) -> Command:
+        """See `CommandSource.at`."""
+        command = self._inner.at(t)
+        self.wrenches = command.wrenches
+        return self._loads.added(command, self._state.q)

@@ -1,0 +1,64 @@
+"""The one friction coefficient of a pair of bodies that may touch."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from nmdp_pin._robot import Robot
+from nmdp_pin._terrain import Terrain
+
+
+def stated_frictions(surfaces: Mapping[int, Terrain]) -> np.ndarray:
+    """Coefficients of all rows of shapes, -1 of those that have none of their own, shape (s,)."""
+    found = []
+    for surface in surfaces.values():
+        for index in surface.arrays.kinds[:, 1].tolist():
+            friction = surface.shapes[index].friction
+            found.append(-1.0 if friction is None else friction)
+    return np.array(found, dtype=float)
+
+
+def own_rows(
+    robot: Robot, surfaces: Mapping[int, Terrain], rows_of: Mapping[int, list[int]]
+) -> list[int]:
+    """Rows of the shapes of whose bodies the contact points are parts, -1: none, (p,)."""
+    points = robot.contact_points
+    found = np.full(len(points), -1)
+    for joint, surface in surfaces.items():
+        at = np.flatnonzero(points.joints == joint)
+        if joint and len(at):
+            nearest = surface.query(points.positions[at]).shape
+            rows = dict(zip(surface.arrays.kinds[:, 1].tolist(), rows_of[joint], strict=True))
+            found[at] = [rows.get(shape, -1) for shape in nearest.tolist()]
+    result: list[int] = found.tolist()
+    return result
+
+
+def pair_frictions(
+    robot: Robot,
+    surfaces: Mapping[int, Terrain],
+    bodies: np.ndarray,
+    touched: np.ndarray,
+    own: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of k pairs, and the rows of the shapes whose they are, -1: of the pair alone.
+
+    Of two coefficients the larger one counts, as in MuJoCo: it is symmetric, and a pad or a tyre
+    that grips does so on whatever it touches. A shape without a coefficient takes the other one's,
+    and 0.7 where none has one. `Robot.frictions` has exceptions.
+
+    Args:
+        robot: robot with exceptions by joints.
+        surfaces: surfaces by joint, in the order of the table of shapes.
+        bodies: joints of the pairs, shape (k, 2).
+        touched: row of one of the shapes of each pair, shape (k,).
+        own: row of the other one, -1: none, shape (k,).
+    """
+    stated = np.append(stated_frictions(surfaces), -1.0)  # of row -1
+    rubbing: np.ndarray = np.where(stated[own] > stated[touched], own, touched)
+    values = np.concatenate([surface.arrays.shapes[:, 15] for surface in surfaces.values()])
+    friction: np.ndarray = values[rubbing]
+    for pair, value in robot.frictions.items():
+        these = (np.sort(bodies, axis=1) == pair).all(axis=1)
+        friction[these], rubbing[these] = value, -1
+    return friction, rubbing

@@ -1,0 +1,147 @@
+"""Islands: the trees of joints that the contacts of a step connect.
+
+Nothing that one of them does is felt by another one, so that energies, impacts and repetitions are
+judged for each alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from nmdp_pin._kernels.algebra.linear import clear_vector
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix, record
+from nmdp_pin._kernels.geometry.contacts import Contacts
+from nmdp_pin._kernels.step.stage import StageIterate, System
+from nmdp_pin._kernels.tree.springs import add_spring_energies
+from nmdp_pin._kernels.tree.tree import Tree, body_energies
+
+
+@record
+class Islands:
+    """Islands of n bodies, of which there are n at most, and their energies [J].
+
+    Args:
+        count: their number, shape (1,).
+        of_bodies: island of each body, after that of the world, -1, shape (n + 1,).
+        of_dofs: island of each dof, shape (nv,).
+        weight: weights [N], shape (n,).
+        kinetic0: kinetic energy at the start, shape (n,).
+        potential0: potential energy at the start, shape (n,).
+        springs0: of that, what springs store, shape (n,).
+        elastic0: what contacts and stops can give back at the start, shape (n,).
+        kinetic: kinetic energy at the end of the present stage, shape (n,).
+        potential: potential energy there, shape (n,).
+        springs: of that, what springs store, shape (n,).
+        elastic: what contacts and stops can give back there, shape (n,).
+        given: work of the torques in the earlier stages, shape (n,).
+        work: work of the torques in the step, shape (n,).
+        gain: energy gained beyond it and what was given back, shape (n,).
+        outcome: outcome of a step of second order, shape (n,).
+        doubtful: whether a step of first order has to confirm one of its rows, shape (n,).
+        kept: whether the step of second order is kept, shape (n,).
+    """
+
+    count: Array
+    of_bodies: Array
+    of_dofs: Array
+    weight: Array
+    kinetic0: Array
+    potential0: Array
+    springs0: Array
+    elastic0: Array
+    kinetic: Array
+    potential: Array
+    springs: Array
+    elastic: Array
+    given: Array
+    work: Array
+    gain: Array
+    outcome: Array
+    doubtful: Array
+    kept: Array
+
+
+def new_islands(n: int, nv: int) -> Islands:
+    """Memory for the islands of n bodies with nv dofs."""
+    sizes = {"count": 1, "of_bodies": n + 1, "of_dofs": nv}
+    flags = {"doubtful", "kept"}
+    kinds: dict[str, type] = {"count": np.int64, "of_bodies": np.int64, "of_dofs": np.int64}
+    kinds |= {"outcome": np.int64} | dict.fromkeys(flags, np.bool_)
+    names = [field.name for field in fields(Islands)]
+    return Islands(**{x: np.zeros(sizes.get(x, n), kinds.get(x, float)) for x in names})
+
+
+@jit
+def find_islands(tree: Tree, contacts: Contacts, islands: Islands) -> None:
+    """Number the islands, and weigh them."""
+    n, of, count = len(tree.parents), islands.of_bodies, 0
+    numbers, mass = np.empty(n, np.int64), 0.0
+    of[0] = -1
+    for b in range(n):  # by the root of its tree, and below by the least one
+        of[b + 1] = of[tree.parents[b] + 1] if tree.parents[b] >= 0 else b
+    for i in range(contacts.n[0]):
+        a, b = of[contacts.bodies[i, 0]], of[contacts.bodies[i, 1]]
+        if a >= 0 and b >= 0 and a != b:
+            low, high = min(a, b), max(a, b)
+            for c in range(1, n + 1):
+                if of[c] == high:
+                    of[c] = low
+    for b in range(n):
+        islands.weight[b] = 0.0
+        if of[b + 1] == b:  # the number of a root is smaller than those of its island
+            numbers[b] = count
+            count += 1
+    for b in range(n):
+        of[b + 1] = numbers[of[b + 1]]
+        islands.weight[of[b + 1]] += tree.moments[b, 3, 3]
+        mass += tree.moments[b, 3, 3]
+        for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
+            islands.of_dofs[l] = of[b + 1]
+    for k in range(count):  # their shares of the weight of all
+        islands.weight[k] *= tree.weight / mass if mass > 0.0 else 0.0
+    islands.count[0] = count
+
+
+@jit
+def island_of_row(system: System, contacts: Contacts, islands: Islands, i: int) -> int:
+    """The island of a row: of a contact, or after them of a joint."""
+    n = contacts.n[0]
+    if i >= n:
+        return islands.of_dofs[system.joints.dofs[i - n]]
+    a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
+    return islands.of_bodies[a if a > 0 else b]
+
+
+@jit
+def write_energies(
+    system: System,
+    at: StageIterate,
+    islands: Islands,
+    kinetic: Array,
+    potential: Array,
+    springs: Array,
+) -> None:
+    """Energies of the islands at a point, potential ones with those of springs, shapes (n,)."""
+    tree, rate = system.tree, matrix(4, 3)
+    clear_vector(springs)
+    add_spring_energies(system.joints.springs, at.q, islands.of_dofs, springs)
+    clear_vector(kinetic)
+    clear_vector(potential)
+    for l in range(at.v.size):
+        kinetic[islands.of_dofs[l]] += 0.5 * tree.rotors[l] * at.v[l] * at.v[l]
+    for b in range(len(tree.parents)):
+        moves, stored = body_energies(tree, at.P, at.twists, b, rate)
+        kinetic[islands.of_bodies[b + 1]] += moves
+        potential[islands.of_bodies[b + 1]] += stored
+    for k in range(islands.count[0]):
+        potential[k] += springs[k]
+
+
+@jit
+def add_work(at: StageIterate, duration: float, islands: Islands, work: Array) -> None:
+    """Add the work of the joint torques at a point over some time, shape (n,)."""
+    for l in range(at.v.size):
+        work[islands.of_dofs[l]] += duration * at.tau[l] * at.v[l]

@@ -1,0 +1,179 @@
+"""Slips: how far forces of contacts and joints are from those of the principle, as motions."""
+
+from __future__ import annotations
+
+import math
+
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix, vector, zero_vector
+from nmdp_pin._kernels.contact.friction_cone import depth_of_force, largest_force
+from nmdp_pin._kernels.solver.force_sets import (
+    POLYHEDRAL_CONE,
+    ROUND_CONE,
+    ForceSets,
+    new_sets,
+    project,
+)
+from nmdp_pin._kernels.step.stage import (
+    GAP,
+    SLIP,
+    Stage,
+    StageIterate,
+    StageJacobians,
+    System,
+)
+from nmdp_pin._kernels.tree.joints import interval
+
+_NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
+
+
+@jit
+def measure_slips(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians, margin: float
+) -> float:
+    """Write the slip and the gap of forces; the largest share by which one exceeds its bound.
+
+    Forces are at their bounds where these are k d^p of a depth that differs by the margin at most.
+    The slip is the natural map over the stiffness of the row.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: an evaluated point, whose sums are written.
+        linear: with the stiffnesses of the rows.
+        margin: error of a depth [m].
+    """
+    n, beyond, m = stage.contacts.n[0], 0.0, at.w.shape[1]
+    at.sums[SLIP] = at.sums[GAP] = 0.0
+    f, F, sets = (
+        vector(3),
+        vector(3),
+        new_sets(1, system.cone.sides, system.cone.angle, system.cone.reach),
+    )
+    sets.first[1] = 3
+    for b in range(at.n_active[0]):
+        row = at.active[b]
+        rho = linear.rho[row]
+        if row < n:
+            for e in range(m):
+                f[e], F[e] = at.w[row, e], at.work[row, e]
+            sets.rho[0], sets.friction[0] = rho, at.places.friction[row]
+            square, excess = _slip_of(system, sets, f, F, at.places.depth[row], margin)
+            beyond = max(beyond, excess)
+        else:
+            off, excess = _measure_joint(system, at, row, n, rho, margin)
+            square, beyond = off * off, max(beyond, excess)
+        if rho > 0.0:
+            at.sums[SLIP] = max(at.sums[SLIP], math.sqrt(square) / rho)
+            at.sums[GAP] += square / rho
+    return beyond
+
+
+@jit
+def _slip_of(
+    system: System, sets: ForceSets, f: Array, F: Array, depth: float, margin: float
+) -> tuple[float, float]:
+    """Square of the natural map of a contact [N^2], and the share by which it exceeds its bound.
+
+    Args:
+        system: what all steps share.
+        sets: set of the contact with its stiffness and friction.
+        f: force, which is cut off at the bound, shape (3,).
+        F: motions, shape (3,).
+        depth: depth [m].
+        margin: error of the depth [m].
+    """
+    Phi, z, X, Y = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3)
+    most, load, beyond = largest_force(system.cone, depth + margin), f[2], 0.0
+    if load > most:
+        share = most / load
+        beyond = min(1.0 - share, load / (_NO_FORCE * system.tree.weight))
+        for e in range(3):
+            f[e] *= share
+    sets.kind[0] = POLYHEDRAL_CONE if system.cone.sides > 0 else ROUND_CONE
+    # free to grow, or at its bound, off which it may be by an error of the depth
+    off = max(depth - margin - depth_of_force(system.cone, f[2]), 0.0) * sets.rho[0]
+    project(sets, 0, f, F, math.inf if off > 0.0 else 0.0, Phi, X, Y, z)
+    square = _square(Phi)
+    if 0.0 < off < abs(Phi[2]):
+        project(sets, 0, f, F, 0.0, Phi, X, Y, z)
+        square = min(square, _square(Phi) + off * off)
+    return square, beyond
+
+
+@jit
+def _square(x: Array) -> float:
+    """Square of a vector."""
+    return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
+
+
+@jit
+def _measure_joint(
+    system: System, at: StageIterate, row: int, n: int, rho: float, margin: float
+) -> tuple[float, float]:
+    """Natural map of a joint's force, and the share by which it exceeds its interval."""
+    least, width, _, _ = interval(system.joints, row - n, at.q)
+    slack, f = system.joints.stiffness[row - n] * margin, at.w[row, 0]
+    if system.joints.coordinates[row - n] < 0:
+        slack = 0.0
+    low, high, excess = least - slack, least + width + slack, 0.0
+    if f < low or f > high:
+        off = low - f if f < low else f - high
+        excess = min(off / abs(f), off / (_NO_FORCE * system.tree.weight))
+        f = min(max(f, low), high)
+    aim = f - rho * at.work[row, 0]
+    if aim > high - 2.0 * slack:
+        return min(f - (high - 2.0 * slack), 0.0), excess
+    if aim < low + 2.0 * slack:
+        return max(f - (low + 2.0 * slack), 0.0), excess
+    return f - aim, excess
+
+
+@jit
+def predicts_solution(
+    system: System,
+    stage: Stage,
+    at: StageIterate,
+    linear: StageJacobians,
+    w1: Array,
+    dq: Array,
+    slip: float,
+    margin: float,
+) -> bool:
+    """Whether forces after a step solve the principle at the motions and depths that it predicts.
+
+    The inequality of the step has the tangents of the bounds, which are beside them.
+    """
+    if not system.forces:
+        return True
+    f, F, sets = (
+        vector(3),
+        vector(3),
+        new_sets(1, system.cone.sides, system.cone.angle, system.cone.reach),
+    )
+    sets.first[1] = 3
+    for b in range(at.n_active[1]):
+        row, moved = at.active[b], vector_of(linear.J_motion[b], dq)
+        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq)
+        more = w1[row, 2] - at.w[row, 2]
+        for e in range(3):
+            f[e], F[e] = w1[row, e], at.work[row, e]
+            depth -= at.places.normal[row, e] * fallen[e]
+            for a in range(3):
+                F[e] += at.V[row, a, e] * (moved[a] + linear.lift[b, a] * more)
+        sets.rho[0], sets.friction[0] = linear.rho[row], at.places.friction[row]
+        square, beyond = _slip_of(system, sets, f, F, depth, margin)
+        if beyond > 0.0 or square > (slip * linear.rho[row]) ** 2:
+            return False
+    return True
+
+
+@jit
+def vector_of(J: Array, dq: Array) -> tuple[float, float, float]:
+    """J dq of a Jacobian of three rows or more."""
+    x, y, z = 0.0, 0.0, 0.0
+    for l in range(dq.size):
+        x += J[0, l] * dq[l]
+        y += J[1, l] * dq[l]
+        z += J[2, l] * dq[l]
+    return x, y, z

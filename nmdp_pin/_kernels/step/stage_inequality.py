@@ -1,0 +1,293 @@
+"""The variational inequality of one iteration: the linearised equations of a stage, and the sets.
+
+Forces are unknowns of their own: G does not know how hard the ground is, and the bound k d^p of a
+force is the tangent at the depth that its force says, in compliance form (`force_sets`). k d^p is
+convex, so that a tangent at a larger depth leads to it monotonically; the first one is at the depth
+of the force that would stop what falls freely.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin._kernels.algebra.linear import (
+    all_finite,
+    copy_matrix,
+    copy_vector,
+    factor,
+    solve_factored,
+)
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
+from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
+from nmdp_pin._kernels.solver.force_sets import (
+    ForceSets,
+    new_sets,
+    project,
+)
+from nmdp_pin._kernels.step.outcomes import (
+    CONVERGED,
+    HELD,
+    QP_FAILED,
+    SINGULAR,
+)
+from nmdp_pin._kernels.step.stage import (
+    Stage,
+    StageIterate,
+    StageJacobians,
+    System,
+)
+from nmdp_pin._kernels.step.stage_sets import state_sets
+from nmdp_pin._kernels.tree.joints import motor
+
+_PROXIMAL = (1e-2, 1.0)  # terms of inequalities that are not solved without one
+_BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
+
+
+@jit
+def motor_rows(system: System, stage: Stage, at: StageIterate, rows: Array, motors: Array) -> int:
+    """Motors that have a limit, and derivatives of the torques that commands ask of them.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: a point with its derivatives.
+        rows: output, -d tau / dq of each motor [N m/rad], shape (nv, nv).
+        motors: output, their dofs, shape (nv,).
+
+    Returns:
+        The number of motors.
+    """
+    joints, torque, number, nv = system.joints, stage.torque, 0, at.v.size
+    for l in range(nv):
+        damper = torque.kd[l] - joints.damping[l]
+        if not joints.effort[l] < math.inf or (torque.kp[l] == 0.0 and damper == 0.0):
+            continue
+        for c in range(nv):
+            rows[number, c] = torque.kp[l] * at.E[l, c] + damper * stage.rate * at.D[l, c]
+        motors[number] = l
+        number += 1
+    return number
+
+
+@jit
+def _write_dofs(J_force: Array, J_motion: Array, rows: int, dofs: Array) -> int:
+    """Write the dofs on which a row acts or depends, in order; their number."""
+    k = 0
+    for l in range(J_force.shape[1]):
+        for i in range(rows):
+            if J_force[i, l] != 0.0 or J_motion[i, l] != 0.0:
+                dofs[k] = l
+                k += 1
+                break
+    return k
+
+
+@jit
+def _project_rows(V: Array, J: Array, rows: int, dofs: Array, felt: int, out: Array) -> None:
+    """Jacobian along coordinates with directions V, for some dofs, shape (m, k)."""
+    for e in range(out.shape[0]):
+        for i in range(rows):
+            if V[i, e] != 0.0:
+                for s in range(felt):
+                    out[e, s] += V[i, e] * J[i, dofs[s]]
+
+
+@jit
+def state_vi(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians, f0: Array
+) -> AffineVI:
+    """The linearised variational inequality at a point, but for its sets.
+
+    Its blocks are the active rows, then the motors that have a limit: their torque is what the
+    command asks for, or the limit (an interval without stops, F being what is missing in the
+    command over its stiffness).
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: the point.
+        linear: derivatives there.
+        f0: output, coordinates of the blocks, shape (>= n,).
+    """
+    k, m, nv, touching = at.n_active[0], at.w.shape[1], at.v.size, at.n_active[1]
+    asked, motors, A = np.empty((nv, nv)), np.empty(nv, np.int64), linear.A.copy()
+    number = motor_rows(system, stage, at, asked, motors)
+    blocks = k + number
+    first, dofs = np.empty(blocks + 1, np.int64), np.empty((blocks, nv), np.int64)
+    felt, most = np.empty(blocks, np.int64), 0
+    first[0] = 0
+    for b in range(blocks):
+        first[b + 1] = first[b] + (m if b < touching else 1)
+        if b < k:
+            rows = linear.J_force.shape[1] if b < touching else 1
+            felt[b] = _write_dofs(linear.J_force[b], linear.J_motion[b], rows, dofs[b])
+        else:
+            felt[b] = _write_dofs(asked[b - k : b - k + 1], asked[b - k : b - k + 1], 1, dofs[b])
+        most = max(most, felt[b])
+    sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
+    for b in range(blocks + 1):
+        sets.first[b] = first[b]
+    vi = AffineVI(
+        sets=sets,
+        J_force=np.zeros((blocks, m, most)),
+        J_motion=np.zeros((blocks, m, most)),
+        of_depth=np.zeros((blocks, most)),
+        motion=np.zeros((blocks, m)),
+        depth=np.zeros(blocks),
+        lift=np.zeros((blocks, m)),
+        dofs=dofs,
+        felt=felt,
+        A=A,
+        G=at.G,
+        proximal=np.zeros(1),
+        length=np.empty(blocks),
+        enough=np.empty(blocks),
+        rounding=np.empty(blocks),
+    )
+    for b in range(k):
+        row, size = at.active[b], first[b + 1] - first[b]
+        rows = at.V.shape[1] if b < touching else 1
+        _project_rows(at.V[row], linear.J_force[b], rows, dofs[b], felt[b], vi.J_force[b, :size])
+        _project_rows(at.V[row], linear.J_motion[b], rows, dofs[b], felt[b], vi.J_motion[b, :size])
+        for e in range(size):
+            f0[first[b] + e], vi.motion[b, e] = at.w[row, e], at.work[row, e]
+            for i in range(rows):
+                vi.lift[b, e] += at.V[row, i, e] * linear.lift[b, i]
+    for b in range(k, blocks):
+        l = motors[b - k]
+        stiffness, tau = (
+            asked[b - k, l],
+            motor(system.joints, stage.torque, l, at.error[l], at.v[l]),
+        )
+        limit, sign = system.joints.effort[l], stage.torque.signs[l]
+        f0[first[b]] = sign * limit if sign != 0.0 else tau
+        vi.motion[b, 0], vi.lift[b, 0] = (f0[first[b]] - tau) / stiffness, 1.0 / stiffness
+        vi.sets.friction[b] = limit
+        for s in range(felt[b]):
+            c = dofs[b, s]
+            vi.J_force[b, 0, s] = 1.0 if c == l else 0.0
+            vi.J_motion[b, 0, s] = asked[b - k, c] / stiffness
+            if sign == 0.0:
+                A[l, c] -= asked[b - k, c]
+    return vi
+
+
+@jit
+def _response_of(LU: Array, pivots: Array, vi: AffineVI) -> Array:
+    """A^-1 J_force' of all coordinates, shape (nv, n)."""
+    first = vi.sets.first
+    R = np.zeros((len(LU), first[-1]))
+    for b in range(vi.felt.size):
+        for e in range(first[b + 1] - first[b]):
+            for s in range(vi.felt[b]):
+                R[vi.dofs[b, s], first[b] + e] = vi.J_force[b, e, s]
+    if R.size > 0:
+        solve_factored(LU, pivots, R)
+    return R
+
+
+@jit
+def newton_step(
+    system: System,
+    stage: Stage,
+    at: StageIterate,
+    linear: StageJacobians,
+    slip: float,
+    w1: Array,
+    dq: Array,
+) -> int:
+    """One iteration: solve the linearised variational inequality.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: the point.
+        linear: derivatives there; the stiffnesses of the rows are written.
+        slip: bound on the slip of the stage [m].
+        w1: output, coordinates of the contacts and joints, shape (n, m).
+        dq: output, shape (nv,).
+
+    Returns:
+        CONVERGED, SINGULAR, HELD where the inequality was solved with forces held back by a
+        proximal term, or QP_FAILED where it was not; the step is then that of the last forces.
+    """
+    k, nv = at.n_active[0], dq.size
+    f0 = np.empty(k * at.w.shape[1] + nv)
+    vi = state_vi(system, stage, at, linear, f0)
+    first, blocks = vi.sets.first, vi.felt.size
+    n = first[blocks]
+    LU, pivots, motions = linear.A.copy(), indices(nv), np.empty((nv, 2))
+    if not factor(LU, pivots):
+        return SINGULAR
+    for l in range(nv):  # with the forces as they are, and without those of the rows
+        motions[l, 0] = motions[l, 1] = -at.G[l]
+    for b in range(k):
+        for e in range(first[b + 1] - first[b]):
+            for s in range(vi.felt[b]):
+                motions[vi.dofs[b, s], 1] -= vi.J_force[b, e, s] * f0[first[b] + e]
+    solve_factored(LU, pivots, motions)
+    copy_matrix(at.w[: len(w1)], w1)
+    if not all_finite(motions.ravel()):
+        return SINGULAR
+    f, outcome = vector(n), CONVERGED
+    if blocks > 0:
+        state_sets(system, stage, at, slip, _response_of(LU, pivots, vi), motions[:, 1], vi)
+    for b in range(k):
+        linear.rho[at.active[b]] = vi.sets.rho[b]
+    for l in range(nv):
+        dq[l] = motions[l, 0]
+    for b in range(blocks):
+        for e in range(first[b], first[b + 1]):
+            f[e] = f0[e]
+        if b >= k and vi.motion[b, 0] == 0.0:
+            for s in range(vi.felt[b]):
+                f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
+    if blocks > 0:
+        outcome = _solve_held(vi, f0[:n], f, dq)
+    if not (all_finite(f) and all_finite(dq)):
+        return SINGULAR
+    for b in range(k):
+        row, total = at.active[b], 1.0
+        if system.forces and row < stage.contacts.n[0]:
+            _clip(vi.sets, b, vi.rounding[b], f[first[b] : first[b + 1]])
+        if not system.forces:  # to the last bit weights are at least zero, and one at most in sum
+            total = 0.0
+            for e in range(first[b], first[b + 1]):
+                f[e] = max(f[e], 0.0)
+                total += f[e]
+            total = max(total * _BELOW_ONE, 1.0) if total > 1.0 else 1.0
+        for e in range(first[b + 1] - first[b]):
+            w1[row, e] = f[first[b] + e] / total
+    return outcome
+
+
+@jit
+def _solve_held(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
+    """Solve an inequality, with terms that hold forces back where it is not solved without.
+
+    Each begins where the first one did: what a search leaves that failed is far from any solution.
+    """
+    given, moved = vector(f.size), vector(dq.size)
+    copy_vector(f, given)
+    copy_vector(dq, moved)
+    if solve_affine_vi(vi, f0, f, dq):
+        return CONVERGED
+    for term in _PROXIMAL:
+        vi.proximal[0] = term
+        copy_vector(given, f)
+        copy_vector(moved, dq)
+        if solve_affine_vi(vi, f0, f, dq):
+            return HELD
+    return QP_FAILED
+
+
+@jit
+def _clip(sets: ForceSets, b: int, none: float, f: Array) -> None:
+    """Move a force to its cone, from which it may be off by a tolerance; clear rounding errors."""
+    Phi, z, X, Y, still = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3), zero_vector(3)
+    project(sets, b, f, still, math.inf, Phi, X, Y, z)
+    for e in range(3):
+        f[e] = f[e] - Phi[e] if f[2] > none else 0.0

@@ -1,0 +1,138 @@
+"""The sets of the variational inequality of one iteration: their kinds, stiffnesses and bounds."""
+
+from __future__ import annotations
+
+import math
+
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.contact.friction_cone import depth_of_force
+from nmdp_pin._kernels.solver.affine_vi import AffineVI
+from nmdp_pin._kernels.solver.force_sets import INTERVAL, POLYHEDRAL_CONE, ROUND_CONE, SIMPLEX
+from nmdp_pin._kernels.step.stage import Stage, StageIterate, System, force_of
+
+_LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the largest one
+_FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
+_LEAST_DEPTH = 1e-12  # [m] at which the tangent of a bound is taken at least
+_OF_DEPTH, _OF_SLIP = 1e-6, 0.1  # shares of the depth and the slip that an inequality leaves
+_ROUNDING = 3e-15  # share of the largest motion of an inequality, to which it is solved at best
+
+
+@jit
+def compliance_of(R: Array, J: Array, dofs: Array, felt: int, i: int, column: int) -> float:
+    """Motion along coordinate i of a block by a force whose response is a column of R."""
+    total = 0.0
+    for s in range(felt):
+        total += J[i, s] * R[dofs[s], column]
+    return total
+
+
+@jit
+def state_sets(
+    system: System,
+    stage: Stage,
+    at: StageIterate,
+    slip: float,
+    R: Array,
+    free: Array,
+    vi: AffineVI,
+) -> None:
+    """Write kinds, stiffnesses and bounds of the sets of the active rows.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: the point.
+        slip: bound on the slip of the stage [m].
+        R: A^-1 J_force', shape (nv, n).
+        free: motion without forces of the rows, shape (nv,).
+        vi: output, whose other arrays are written.
+    """
+    sets, n, largest = vi.sets, stage.contacts.n[0], 0.0
+    k = at.n_active[0]
+    for b in range(sets.kind.size):
+        begin, end, softest = sets.first[b], sets.first[b + 1], 0.0
+        for e in range(end - begin):
+            c = compliance_of(R, vi.J_motion[b], vi.dofs[b], vi.felt[b], e, begin + e)
+            c += vi.lift[b, e] if not system.forces or e == end - begin - 1 else 0.0
+            softest = max(softest, abs(c))
+        sets.rho[b] = softest
+        largest = max(largest, softest)
+    for b in range(sets.kind.size):
+        row = at.active[b] if b < k else -1
+        softest = max(sets.rho[b], _LEAST_SCALE * largest if not system.forces else 0.0)
+        sets.rho[b] = 1.0 / softest if softest > 0.0 else 1.0
+        vi.length[b] = 1.0 / sets.rho[b]
+        vi.enough[b] = _OF_SLIP * slip
+        if row < 0:
+            sets.kind[b] = INTERVAL
+        elif not system.forces:
+            sets.kind[b] = SIMPLEX
+            force = force_of(at, row)
+            vi.length[b] /= max(force, _LEAST_SCALE * system.tree.weight)
+        elif row < n:
+            sets.kind[b] = POLYHEDRAL_CONE if system.cone.sides > 0 else ROUND_CONE
+            _state_cone(system, at, b, R, free, vi)
+        else:
+            _state_interval(system, at, b, row - n, vi)
+    largest = _ROUNDING * _largest_motion(vi, free)
+    for b in range(sets.kind.size):
+        if sets.offset[b] > 0.0:
+            vi.enough[b] = min(vi.enough[b], _OF_DEPTH * sets.offset[b])
+        vi.rounding[b] = largest / vi.length[b]
+        vi.enough[b] = max(vi.enough[b] / vi.length[b], vi.rounding[b])
+
+
+@jit
+def _largest_motion(vi: AffineVI, free: Array) -> float:
+    """The largest motion that an inequality knows of, whose rounding errors it has [m]."""
+    most = 0.0
+    for b in range(vi.felt.size):
+        for e in range(vi.motion.shape[1]):
+            moved = abs(vi.motion[b, e])
+            for s in range(vi.felt[b]):
+                moved += abs(vi.J_motion[b, e, s] * free[vi.dofs[b, s]])
+            most = max(most, moved * (vi.length[b] * vi.sets.rho[b]))
+    return most
+
+
+@jit
+def _state_cone(
+    system: System, at: StageIterate, b: int, R: Array, free: Array, vi: AffineVI
+) -> None:
+    """Friction and bound of a contact: the tangent of k d^p at a depth from below the solution's.
+
+    It is the depth of the force, but not beyond that of the force that would stop what falls
+    freely, which is the largest of those that could be the solution.
+    """
+    row, cone, sets = at.active[b], system.cone, vi.sets
+    depth, begin = at.places.depth[row], sets.first[b]
+    sets.friction[b], vi.depth[b] = at.places.friction[row], depth
+    falling = depth
+    for s in range(vi.felt[b]):
+        vi.of_depth[b, s] = -vi.J_force[b, 2, s]
+        falling += vi.of_depth[b, s] * free[vi.dofs[b, s]]
+    if not cone.stiffness < math.inf:
+        return
+    load = max(at.w[row, 2], 0.0)
+    give = compliance_of(R, vi.J_force[b], vi.dofs[b], vi.felt[b], 2, begin + 2)
+    stopping = max(falling, 0.0) / give if give > 0.0 else 0.0
+    most = depth_of_force(cone, max(load, stopping))
+    chosen = min(max(depth, depth_of_force(cone, load)), most) if depth > 0.0 else most
+    chosen = max(chosen, _LEAST_DEPTH)
+    sets.compliance[b] = 1.0 / (cone.power * cone.stiffness * chosen ** (cone.power - 1))
+    sets.offset[b] = chosen * (1.0 - 1.0 / cone.power)
+
+
+@jit
+def _state_interval(system: System, at: StageIterate, b: int, j: int, vi: AffineVI) -> None:
+    """Dry friction and stops of a joint."""
+    joints, sets = system.joints, vi.sets
+    sets.kind[b], sets.friction[b] = INTERVAL, joints.friction[j]
+    for s in range(vi.felt[b]):
+        vi.of_depth[b, s] = vi.J_force[b, 0, s]
+    if joints.coordinates[j] < 0:
+        return
+    x = at.q[joints.coordinates[j]]
+    sets.stops[b, 0] = joints.stiffness[j]
+    sets.stops[b, 1] = max(joints.lower[j] - x, -_FAR_STOP)
+    sets.stops[b, 2] = max(x - joints.upper[j], -_FAR_STOP)
