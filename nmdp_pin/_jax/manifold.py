@@ -6,18 +6,19 @@ The formulas are those of `nmdp_pin._kernels.algebra.manifold` and `lie`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
 from nmdp_pin._jax.scene import FREE, PLANAR, SPHERICAL, UNBOUNDED, Structure
-from nmdp_pin._jax.vectors import Components, cross, dot, rotate, rotate_back, skew
+from nmdp_pin._jax.vectors import Components, cross, dot, rotate, rotate_back
 
 _TERMS = 28  # of the series of c; at an angle of pi the next one is below 1e-16
 _SMALL = 1e-2  # [rad^2] squares of angles below which series replace quotients
 _SHORT = 1e-8  # likewise of the vector part of a quaternion
-_ENTRIES = {PLANAR: (0, 1, 5), SPHERICAL: (3, 4, 5), FREE: (0, 1, 2, 3, 4, 5)}
 
 
 def _series() -> list[float]:
@@ -32,13 +33,12 @@ def _series() -> list[float]:
 _C = _series()
 
 
-def _bernoulli(x: Array) -> tuple[Array, Array]:
-    """c(x) and its derivative."""
-    c, slope = jnp.zeros_like(x), jnp.zeros_like(x)
+def _bernoulli(x: Array) -> Array:
+    """c(x)."""
+    c = jnp.zeros_like(x)
     for coefficient in reversed(_C):
-        slope = slope * x + c
         c = c * x + coefficient
-    return c, slope
+    return c
 
 
 def rotation_of_quaternion(q: Components) -> Array:
@@ -117,7 +117,7 @@ def _translation_exp(v: Components, w: Components) -> Array:
 def _translation_log(p: Components, w: Components) -> Array:
     """Linear part of the logarithm of a motion with translation p and rotation vector w."""
     x, turned, along = dot(w, w), cross(w, p), dot(w, p)
-    c, _ = _bernoulli(x)
+    c = _bernoulli(x)
     return jnp.stack([p[i] - 0.5 * turned[i] + c * (w[i] * along - x * p[i]) for i in range(3)])
 
 
@@ -178,43 +178,11 @@ def difference(structure: Structure, q0: Array, q1: Array) -> Array:
     return jnp.stack([jnp.broadcast_to(part, q1.shape[1:]) for part in parts])
 
 
-def add_rows(structure: Structure, weights: Array, d: Array, A: Array) -> Array:
-    """A + diag(weights) D, D being the derivative of difference(q0, q1) = d by q1, (nv, nv, K)."""
-    for kind, _, k, end in structure.factors:
-        if kind in _ENTRIES:
-            rows, chosen = _log_derivative(*_twist(kind, d[k:end])), _ENTRIES[kind]
-            block = jnp.stack(
-                [
-                    weights[k + i] * jnp.stack([rows[a][b] for b in chosen])
-                    for i, a in enumerate(chosen)
-                ]
-            )
-            A = A.at[k:end, k:end].add(block)
-    flat = jnp.array(structure.flat_dofs, weights.dtype)[:, None] * weights
-    return A + jnp.eye(len(flat), dtype=A.dtype)[:, :, None] * flat[:, None]
-
-
-def _log_derivative(v: Components, w: Components) -> list[list[Array]]:
-    """The derivative of the logarithm at the twist (v, w), as rows of its entries, six by six.
-
-    1 + ad / 2 + a ad^2 + b ad^4 with ad = ((W, V), (0, W)), and W^4 = -x W^2.
-    """
-    x = dot(w, w)
-    c, slope = _bernoulli(x)
-    a, b = c - x * slope, -slope
-    W, V, along = skew(w), skew(v), dot(w, v)
-    zero = jnp.zeros_like(x)
-    square = [[w[i] * w[j] - (x if i == j else 0.0) for j in range(3)] for i in range(3)]
-    # Z = W V + V W = v w' + w v' - 2 (w . v) 1
-    Z = [
-        [v[i] * w[j] + w[i] * v[j] - (2.0 * along if i == j else 0.0) for j in range(3)]
-        for i in range(3)
-    ]
-    rows = [[zero] * 6 for _ in range(6)]
-    for i in range(3):
-        for j in range(3):
-            turn = (1.0 if i == j else 0.0) + 0.5 * W[i][j] + (a - b * x) * square[i][j]
-            fourth = sum(square[i][k] * Z[k][j] + Z[i][k] * square[k][j] for k in range(3))
-            rows[i][j] = rows[3 + i][3 + j] = turn + zero
-            rows[i][3 + j] = 0.5 * V[i][j] + a * Z[i][j] + b * fourth + zero
-    return rows
+def by_tangents(structure: Structure, function: Callable[[Array], Array], q: Array) -> Array:
+    """Derivative of a function of the configuration by its tangents, (nv, K) to (nv, nv, K)."""
+    none = jnp.zeros((structure.nv, q.shape[-1]), q.dtype)
+    moved = lambda d: function(integrate(structure, q, d))  # noqa: E731
+    along = lambda d: jax.jvp(moved, (none,), (d,))[1]  # noqa: E731
+    basis = jnp.eye(structure.nv, dtype=q.dtype)[:, :, None] + none
+    derivative: Array = jax.vmap(along, out_axes=1)(basis)
+    return derivative

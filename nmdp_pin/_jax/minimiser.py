@@ -174,7 +174,7 @@ def iterate(
     A, freed, signs = _linearised(scene, start, torque, h, at, trial, accepted, account.lam)
     found = Iterate(
         q=at.q,
-        v=choose(taken, trial.v, at.v),
+        v=choose(taken, trial.joints.v, at.v),
         best=choose(taken, trial.q, at.best),
         r=choose(taken, trial.r, at.r),
         A=A,
@@ -230,7 +230,7 @@ def _linearised(
     Motors whose limits act at this point but not at the last keep their stiffness, until a large
     lam wants the derivative itself.
     """
-    sign = jnp.sign(trial.excess)
+    sign = jnp.sign(trial.joints.excess)
     stiffness = motor_stiffness(scene, torque, h)
     freed = jnp.where((sign != at.signs) & (sign != 0.0), stiffness, 0.0)
     A = stage(

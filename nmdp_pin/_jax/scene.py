@@ -71,14 +71,6 @@ class Structure:
         return tuple(i + x for _, i, k, end in self.factors for x in range(end - k))
 
     @property
-    def flat_dofs(self) -> tuple[float, ...]:
-        """1 for dofs of joints whose differences have the derivative 1, else 0."""
-        flat = [0.0] * self.nv
-        for kind, _, k, end in self.factors:
-            flat[k:end] = [float(kind < PLANAR)] * (end - k)
-        return tuple(flat)
-
-    @property
     def ancestors(self) -> np.ndarray:
         """Whether body j is body i or one that carries it, shape (n, n)."""
         n = len(self.parents)

@@ -11,27 +11,25 @@ from nmdp_pin._jax.contacts import (
     Listed,
     Touching,
     contact_forces,
-    contact_stiffness,
     list_contacts,
     place_contacts,
 )
-from nmdp_pin._jax.inertia import inertial_stiffness, inertial_wrenches
 from nmdp_pin._jax.joints import (
     Torque,
     add_diagonal,
-    add_joint_stiffness,
-    add_springs,
     excess,
     joint_forces,
-    motor_stiffness,
+    spring_forces,
 )
-from nmdp_pin._jax.manifold import add_rows, difference, integrate
+from nmdp_pin._jax.manifold import by_tangents, difference, integrate
 from nmdp_pin._jax.scene import DeviceScene
 from nmdp_pin._jax.stages import stage
 from nmdp_pin._jax.tree import (
     add_children,
     body_twists,
+    by_motions,
     forward_kinematics,
+    inertial_wrenches,
     kinetic_energy,
     potential_energy,
     project_stiffness,
@@ -67,38 +65,46 @@ class StepStart(NamedTuple):
     contacts: Listed
 
 
+class JointTrial(NamedTuple):
+    """The joints at one configuration.
+
+    Args:
+        v: velocity, shape (nv, K).
+        excess: excess of the motors' efforts over their limits, shape (nv, K).
+        tau: torque of the command and the damping, shape (nv, K).
+        stops: energy of stops [J], shape (K,).
+        springs: energy of springs [J], shape (K,).
+    """
+
+    v: Array
+    excess: Array
+    tau: Array
+    stops: Array
+    springs: Array
+
+
 class Trial(NamedTuple):
     """A step at one configuration.
 
     Args:
         q: configuration, shape (nq, K).
-        v: velocity, shape (nv, K).
-        y: difference(q0, q), shape (nv, K).
-        e: difference(q_target, q), shape (nv, K).
         P: placements, shape (4, 3, n, K).
         S: motions of the dofs, shape (6, nv, K).
         wrenches: wrenches of inertia less contacts, summed over subtrees, shape (6, n, K).
         contacts: contacts that act.
-        excess: excess of the motors' efforts over their limits, shape (nv, K).
+        joints: the joints.
         r: residual [N, N m], shape (nv, K).
-        tau: torque of the command and the damping, shape (nv, K).
         stored: energy stored in contacts and stops [J], shape (K,).
-        springs: energy of springs [J], shape (K,).
     """
 
     q: Array
-    v: Array
-    y: Array
-    e: Array
     P: Array
     S: Array
     wrenches: Array
     contacts: Touching
-    excess: Array
+    joints: JointTrial
     r: Array
-    tau: Array
     stored: Array
-    springs: Array
 
 
 def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> StepStart:
@@ -111,7 +117,8 @@ def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) ->
         return S0, body_twists(structure, S0, v0)
 
     def metric_of(P0: Array, S0: Array) -> Array:
-        sums = add_children(structure, inertial_stiffness(P0, P0, scene.moments))
+        inertia = by_motions(lambda P: inertial_wrenches(P, P0, scene.moments), P0)
+        sums = add_children(structure, inertia)
         M = add_diagonal(project_stiffness(structure, S0, sums, None), scene.rotors[:, None])
         return add_diagonal(M / (h * h), torque.kd / h + torque.kp)
 
@@ -119,7 +126,7 @@ def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) ->
         moves, falls = kinetic_energy(scene, P0, twists, v0), potential_energy(scene, P0)
         return jnp.stack([moves, falls, springs])
 
-    _, springs = add_springs(scene, q0, jnp.zeros_like(v0))
+    _, springs = spring_forces(scene, q0)
     S0, twists = stage(structure, h, motions, P0, v0)
     metric = stage(structure, h, metric_of, P0, S0)
     energies = stage(structure, h, energies_of, P0, twists, v0)
@@ -149,50 +156,62 @@ def inverse_factor(metric: Array) -> Array:
     return jnp.moveaxis(lax.linalg.triangular_solve(L, eye, left_side=True, lower=True), 0, -1)
 
 
+def body_wrenches(
+    scene: DeviceScene, start: StepStart, P: Array, h: Array
+) -> tuple[Array, Touching, Array]:
+    """Wrenches of inertia less contacts on bodies, (6, n, K), the contacts, and their energy."""
+    contacts = place_contacts(scene, start.contacts, P)
+    pushes, stored = contact_forces(scene, contacts, h)
+    inertia = inertial_wrenches(P, start.target, scene.moments) / (h * h)
+    return inertia - pushes, contacts, stored
+
+
 def evaluate(scene: DeviceScene, start: StepStart, torque: Torque, q: Array, h: Array) -> Trial:
     """The residual of a step at configurations q, shape (nq, K)."""
     structure = scene.structure
 
-    def loads(P: Array, target: Array, listed: Listed) -> tuple[Array, Touching, Array]:
-        contacts = place_contacts(scene, listed, P)
-        pushes, stored = contact_forces(scene, contacts, h)
-        inertia = inertial_wrenches(P, target, scene.moments) / (h * h)
-        return add_children(structure, inertia - pushes), contacts, stored
+    def loads(P: Array, start: StepStart) -> tuple[Array, Touching, Array]:
+        wrenches, contacts, stored = body_wrenches(scene, start, P, h)
+        return add_children(structure, wrenches), contacts, stored
 
     P = stage(structure, h, lambda q: forward_kinematics(scene, q), q)
     S = stage(structure, h, lambda P: world_motions(scene, P), P)
-    wrenches, contacts, stored = stage(structure, h, loads, P, start.target, start.contacts)
-    y = difference(structure, start.q0, q)
-    e = difference(structure, torque.q_target, q)
+    wrenches, contacts, stored = stage(structure, h, loads, P, start)
+    own, joints = joint_residual(scene, start, torque, q, h)
+    r = project_wrenches(structure, S, wrenches) + own
+    stored = stored + joints.stops
+    return Trial(q, P, S, wrenches, contacts, joints, r, stored)
+
+
+def joint_residual(
+    scene: DeviceScene, start: StepStart, torque: Torque, q: Array, h: Array
+) -> tuple[Array, JointTrial]:
+    """What commands, joints and rotors add to the residual at q, shape (nv, K)."""
+    y, e = difference(scene.structure, start.q0, q), difference(scene.structure, torque.q_target, q)
     v = y / h
-    tau = torque.constant - torque.kd * v - torque.kp * e
     more = excess(scene, torque, e, v)
-    forces, stops, springs = joint_forces(scene, q, y, h)
-    r = project_wrenches(structure, S, wrenches) - tau + more + forces
-    r = r + scene.rotors[:, None] / h * (v - start.v0)
-    tau, stored = tau - more, stored + stops
-    return Trial(q, v, y, e, P, S, wrenches, contacts, more, r, tau, stored, springs)
+    tau = torque.constant - torque.kd * v - torque.kp * e - more
+    forces, stops = joint_forces(scene, q, y, h)
+    pulls, springs = spring_forces(scene, q)
+    own = forces + pulls - tau + scene.rotors[:, None] / h * (v - start.v0)
+    return own, JointTrial(v, more, tau, stops, springs)
 
 
 def linearise(scene: DeviceScene, start: StepStart, torque: Torque, at: Trial, h: Array) -> Array:
     """dr/dq (tangent) at a point, shape (nv, nv, K)."""
     structure = scene.structure
 
-    def stiffness_of(P: Array, target: Array, pushes: Array) -> Array:
-        inertia = inertial_stiffness(P, target, scene.moments) / (h * h)
-        return add_children(structure, inertia - pushes)
+    def stiffness_of(P: Array, start: StepStart) -> Array:
+        wrenches = lambda P: body_wrenches(scene, start, P, h)[0]  # noqa: E731
+        return add_children(structure, by_motions(wrenches, P))
 
     def project(S: Array, sums: Array, wrenches: Array) -> Array:
         return project_stiffness(structure, S, sums, wrenches)
 
-    pushes = stage(structure, h, lambda t: contact_stiffness(scene, t, h), at.contacts)
-    sums = stage(structure, h, stiffness_of, at.P, start.target, pushes)
+    sums = stage(structure, h, stiffness_of, at.P, start)
     A = stage(structure, h, project, at.S, sums, at.wrenches)
-    A = add_rows(structure, (scene.rotors[:, None] / h + torque.kd) / h, at.y, A)
-    A = add_rows(structure, torque.kp, at.e, A)
-    A = add_joint_stiffness(scene, at.q, at.y, h, A)
-    limited = jnp.where(at.excess != 0.0, motor_stiffness(scene, torque, h), 0.0)
-    return add_diagonal(A, -limited)
+    own = lambda q: joint_residual(scene, start, torque, q, h)[0]  # noqa: E731
+    return A + stage(structure, h, lambda q: by_tangents(structure, own, q), at.q)
 
 
 def gains_energy(scene: DeviceScene, start: StepStart, at: Trial, stored: Array, h: Array) -> Array:
@@ -205,10 +224,11 @@ def gains_energy(scene: DeviceScene, start: StepStart, at: Trial, stored: Array,
         stored: energy stored at the start [J], shape (K,).
         h: length of the step [s].
     """
-    twists = body_twists(scene.structure, at.S, at.v)
-    work = h * (at.tau * at.v).sum(0)
-    end = kinetic_energy(scene, at.P, twists, at.v) + potential_energy(scene, at.P) + at.stored
-    gain = end + at.springs - work - (start.energies.sum(0) + stored)
+    joints = at.joints
+    twists = body_twists(scene.structure, at.S, joints.v)
+    work = h * (joints.tau * joints.v).sum(0)
+    end = kinetic_energy(scene, at.P, twists, joints.v) + potential_energy(scene, at.P) + at.stored
+    gain = end + joints.springs - work - (start.energies.sum(0) + stored)
     moving = start.energies[0] + jnp.maximum(work, 0.0) + stored
-    moving = moving + jnp.maximum(start.energies[2] - at.springs, 0.0)
+    moving = moving + jnp.maximum(start.energies[2] - joints.springs, 0.0)
     return ~(gain <= LARGEST_GAIN * moving + LEAST_GAIN * scene.sizes[0])

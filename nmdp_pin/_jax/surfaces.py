@@ -7,30 +7,14 @@ is felt on the sides on which a step begins: `sides` holds their bits, see `touc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
-from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE, SPHERE
-from nmdp_pin._jax.vectors import Components, dot
+from nmdp_pin._jax.scene import BOX, CAPSULE, SPHERE
+from nmdp_pin._jax.vectors import Components, dot, length
 
-_CLOSEST = 1e-12  # [m] radius below which the curvature at an edge no longer grows
 _BEFORE, _AHEAD = 1, 8  # bits of `sides`, shifted by the axis
-
-
-class Surface(NamedTuple):
-    """Surfaces at points.
-
-    Args:
-        distance: signed distances [m], shape (m, K).
-        normal: gradients, shape (3, m, K).
-        curvature: derivatives of the normals [1/m], shape (3, 3, m, K); None: all are planes.
-    """
-
-    distance: Array
-    normal: Array
-    curvature: Array | None
 
 
 def _axes(shapes: Array) -> list[Components]:
@@ -42,12 +26,6 @@ def _local(shapes: Array, p: Components) -> list[Array]:
     """Points in the shapes' frames."""
     off = [p[i] - shapes[1 + i] for i in range(3)]
     return [dot(axis, off) for axis in _axes(shapes)]
-
-
-def _length(x: Sequence[Array]) -> Array:
-    """Length of a vector, whose derivative at 0 is 0."""
-    square = dot(x, x)
-    return jnp.where(square > 0.0, jnp.sqrt(jnp.where(square > 0.0, square, 1.0)), 0.0)
 
 
 def begun_sides(shapes: Array, p: Components) -> Array:
@@ -62,62 +40,41 @@ def begun_sides(shapes: Array, p: Components) -> Array:
     return sides
 
 
-def surface(kinds: Sequence[int], shapes: Array, sides: Array, p: Array, bends: bool) -> Surface:
-    """The surfaces that spheres may touch, at their centres.
+def surface(kinds: Sequence[int], shapes: Array, sides: Array, p: Array) -> tuple[Array, Array]:
+    """Signed distances to the surfaces that spheres may touch [m], (m, K), and normals, (3, m, K).
 
     Args:
         kinds: kinds of the shapes that there are.
         shapes: shapes, one for each sphere, shape (17, m, K or 1).
         sides: result of `begun_sides` at the start of the step, shape (m, K).
         p: centres [m], shape (3, m, K).
-        bends: whether the curvature is wanted.
     """
-    normal = [shapes[6 + 3 * i] + jnp.zeros_like(p[0]) for i in range(3)]
+    normal = jnp.stack([shapes[6 + 3 * i] + jnp.zeros_like(p[0]) for i in range(3)])
     distance = dot(normal, p) - shapes[13]
-    H = [[jnp.zeros_like(distance)] * 3 for _ in range(3)]
     for kind in kinds:
         if kind not in (BOX, SPHERE, CAPSULE):
             continue
+        x, axes = _local(shapes, p), _axes(shapes)
+        phi, n = _box(shapes, sides, x) if kind == BOX else _round(kind, shapes, x)
+        turned = jnp.stack([sum(axes[j][i] * n[j] for j in range(3)) for i in range(3)])
         own = shapes[0] == kind
-        x = _local(shapes, p)
-        found = _box(shapes, sides, x, bends) if kind == BOX else _round(kind, shapes, x, bends)
-        phi, n, hessian = found
-        axes = _axes(shapes)
-        distance = jnp.where(own, phi, distance)
-        turned = [sum(axes[j][i] * n[j] for j in range(3)) for i in range(3)]
-        normal = [jnp.where(own, turned[i], normal[i]) for i in range(3)]
-        for i in range(3 if bends else 0):
-            half = [sum(axes[a][i] * hessian[a][b] for a in range(3)) for b in range(3)]
-            for j in range(3):
-                H[i][j] = jnp.where(own, sum(half[b] * axes[b][j] for b in range(3)), H[i][j])
-    curved = bends and any(kind != PLANE for kind in kinds)
-    curvature = jnp.stack([jnp.stack(row) for row in H]) if curved else None
-    return Surface(distance, jnp.stack(normal), curvature)
+        distance, normal = jnp.where(own, phi, distance), jnp.where(own, turned, normal)
+    return distance, normal
 
 
-def _round(
-    kind: int, shapes: Array, x: Sequence[Array], bends: bool
-) -> tuple[Array, list[Array], list[list[Array]]]:
-    """Distance, normal and Hessian of balls or capsules, in their own frames."""
+def _round(kind: int, shapes: Array, x: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """Distance and normal of balls or capsules, in their own frames."""
     straight = shapes[15] - shapes[13] if kind == CAPSULE else jnp.zeros_like(shapes[13])
     arm = [x[0], x[1], x[2] - jnp.clip(x[2], -straight, straight)]
-    r = _length(arm)
+    r = length(arm)
     away, safe = r > 0.0, jnp.where(r > 0.0, r, 1.0)
     alone = -1.0 if kind == CAPSULE else 1.0
     n = [jnp.where(away, arm[i] / safe, alone if i == 0 else 0.0) for i in range(3)]
-    hessian = []
-    for i in range(3 if bends else 0):
-        below = jnp.maximum(r, _CLOSEST)
-        hessian.append([((1.0 if i == j else 0.0) - n[i] * n[j]) / below for j in range(3)])
-    if bends and kind == CAPSULE:
-        hessian[2][2] = jnp.where(jnp.abs(x[2]) < straight, 0.0, hessian[2][2])
-    return r - shapes[13], n, hessian
+    return r - shapes[13], n
 
 
-def _box(
-    shapes: Array, sides: Array, x: Sequence[Array], bends: bool
-) -> tuple[Array, list[Array], list[list[Array]]]:
-    """Distance, normal and Hessian of boxes, in their own frames, on the sides that are felt."""
+def _box(shapes: Array, sides: Array, x: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """Distance and normal of boxes, in their own frames, on the sides that are felt."""
     half = [shapes[13 + j] for j in range(3)]
     most, axis, inside = -jnp.inf + jnp.zeros_like(x[0]), jnp.zeros(x[0].shape, int), True
     felt, signs = [], []
@@ -131,19 +88,11 @@ def _box(
         most, axis = jnp.where(deeper, beyond, most), jnp.where(deeper, j, axis)
         inside = inside & (beyond <= 0.0)
     outer = [jnp.maximum(jnp.abs(felt[j]) - half[j], 0.0) for j in range(3)]
-    phi = _length(outer)
+    phi = length(outer)
     away, safe = phi > 0.0, jnp.where(phi > 0.0, phi, 1.0)
     n = []
     for j in range(3):
         up = jnp.where(felt[j] >= 0.0, 1.0, -1.0)
         side = jnp.where(axis == j, signs[j], 0.0)
         n.append(jnp.where(inside, side, jnp.where(away, up * outer[j] / safe, side)))
-    edge = ~inside & (sum((part > 0.0).astype(int) for part in outer) >= 2)
-    hessian = []
-    for i in range(3 if bends else 0):
-        own = (outer[i] > 0.0).astype(x[0].dtype)
-        row = [
-            ((own if i == j else 0.0) - n[i] * n[j]) / jnp.maximum(safe, _CLOSEST) for j in range(3)
-        ]
-        hessian.append([jnp.where(edge, entry, 0.0) for entry in row])
-    return jnp.where(inside, most, phi), n, hessian
+    return jnp.where(inside, most, phi), n

@@ -1,11 +1,15 @@
-"""Kinematics of the bodies, and sums over subtrees; bodies are in the order of their levels.
+"""Kinematics and inertia of the bodies, and sums over subtrees.
 
-Placements have the shape (4, 3, n, K), motions S of the dofs (6, nv, K), wrenches (6, n, K) and
-their derivatives (6, 6, n, K), all at the world's origin, as in `nmdp_pin._kernels.tree`.
+Bodies are in the order of their levels. Placements have the shape (4, 3, n, K), motions S of the
+dofs (6, nv, K), wrenches (6, n, K) and their derivatives (6, 6, n, K), all at the world's origin,
+as in `nmdp_pin._kernels.tree`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -148,6 +152,27 @@ def project_stiffness(
     upper = sum(S[i][:, None] * columns[i][None] for i in range(6))
     zero = jnp.zeros((), S.dtype)
     return jnp.where(above[:, :, None], lower, jnp.where(below[:, :, None], upper, zero))
+
+
+def inertial_wrenches(P: Array, target: Array, moments: Array) -> Array:
+    """Derivatives of the inertial potential by motions of the bodies, shape (6, n, K).
+
+    Args:
+        P: placements, shape (4, 3, n, K).
+        target: placements that the bodies reach without forces, likewise.
+        moments: second moments, shape (4, 4, n).
+    """
+    off, weights = P - target, moments[..., None]
+    rows = [sum(weights[i, j] * off[j] for j in range(4)) for i in range(4)]
+    return jnp.concatenate([rows[3], sum(cross(P[i], rows[i]) for i in range(4))])
+
+
+def by_motions(function: Callable[[Array], Array], P: Array) -> Array:
+    """Derivative of wrenches on bodies, each a function of its own placement, (6, 6, n, K)."""
+    basis = jnp.eye(6, dtype=P.dtype)[:, :, None, None] + jnp.zeros(P.shape[2:], P.dtype)
+    along = lambda twists: jax.jvp(function, (P,), (_rates(P, twists),))[1]  # noqa: E731
+    stiffness: Array = jax.vmap(along, out_axes=1)(basis)
+    return stiffness
 
 
 def _rates(P: Array, twists: Array) -> Array:

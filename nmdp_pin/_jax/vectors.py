@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import jax.numpy as jnp
 from jax import Array
@@ -26,9 +26,10 @@ def cross(a: Components, b: Components) -> Array:
     return jnp.stack(parts)
 
 
-def skew(a: Components) -> list[list[Any]]:
-    """The matrix of a x, as rows of its entries."""
-    return [[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]]
+def length(x: Components) -> Array:
+    """Length of a vector, whose derivative at 0 is 0."""
+    square = dot(x, x)
+    return jnp.where(square > 0.0, jnp.sqrt(jnp.where(square > 0.0, square, 1.0)), 0.0)
 
 
 def rotate(M: Components, x: Components) -> Array:
