@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import ErrorControl
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
-from nmdp_pin.errors import ControlError, StateError
+from nmdp_pin.errors import ControlError, IntegratorError, StateError, WorkerError
+
+if TYPE_CHECKING:  # JAX is optional
+    from nmdp_pin._jax.roller import DeviceRoller
 
 __all__ = ["Rollout", "ray_cluster", "rollout"]
 
@@ -52,7 +55,7 @@ class Rollout:
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
-    """A part of the trajectories; an axis of u of length 1 stands for all, parameters may too."""
+    """A part of the trajectories; an axis of u of length 1 stands for all."""
 
     starts: tuple[State, ...]
     parameters: Sequence[Mapping[str, Any]]
@@ -74,6 +77,9 @@ def rollout(
     chunk: int | None = None,
     out: np.ndarray | None = None,
     progress: bool | Progress = False,
+    backend: str = "compiled",
+    device: Any = None,
+    dtype: str = "float64",
 ) -> Rollout:
     """Make nt steps of each of nb trajectories; the bits do not depend on the workers.
 
@@ -94,12 +100,18 @@ def rollout(
             set for all; empty: those of the simulator.
         n_jobs: number of processes, -1: one a core; None: what `joblib.parallel_config` says, else
             1. Its backend may be threads, where steps of `pbd` and `pbfd` run in parallel.
-        chunk: number of trajectories in a task; None: ten tasks for each worker.
+        chunk: number of trajectories in a task; None: ten tasks for each worker, of "jax" one.
         out: array for x, such as a `numpy.memmap`.
         progress: True draws a bar on a terminal; a function is called with the number of
             trajectories done and the number of all.
+        backend: "compiled", or "jax": all trajectories of a task at once on a device, by `pbfd`
+            with `control=Fixed()` (extra `jax`).
+        device: of "jax", a `jax.Device` or its name, such as "cpu" or "cuda:1"; None: that of JAX.
+        dtype: of "jax", "float64" or "float32".
 
     Raises:
+        IntegratorError: backend, device or dtype is unknown, or "jax" lacks what the simulator has.
+        MissingExtra: JAX is not installed.
         StateError: x0, h, steps, chunk or out cannot be used.
         ControlError: u cannot be used.
         ParameterError: a set of parameters cannot be used.
@@ -115,7 +127,15 @@ def rollout(
     nb = _batch(x0=len(starts), u=len(u), parameters=max(len(parameters), 1))
     if len(starts) != nb:
         starts = starts * nb
-    chunk = max(1, nb // (_CHUNKS * workers(n_jobs))) if chunk is None else chunk
+    if len(parameters) == 1:
+        simulator, parameters = simulator.with_parameters(**parameters[0]), ()
+    roller = _roller(simulator, command, backend, device, dtype, n_jobs)
+    if roller and parameters:
+        raise IntegratorError(
+            f"backend 'jax' has one set of parameters for all trajectories, got {len(parameters)}"
+        )
+    tasks_each = 1 if roller else _CHUNKS * workers(n_jobs)
+    chunk = max(1, nb // tasks_each) if chunk is None else chunk
     check_count("chunk", chunk, 1)
     x = _array_for(out, (nb, steps, simulator.vector.nx))
     status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
@@ -123,16 +143,14 @@ def rollout(
     with shown(progress, "trajectories", nb) as show:
         parts = (slice(begin, begin + chunk) for begin in range(0, nb, chunk))
         tasks = (
-            _Chunk(
-                starts[at],
-                parameters if len(parameters) <= 1 else parameters[at],
-                u if len(u) == 1 else u[at],
-                steps,
-                h,
-            )
+            _Chunk(starts[at], parameters[at], u if len(u) == 1 else u[at], steps, h)
             for at in parts
         )
-        made_chunks = side_by_side(_run_chunk, (simulator, command), tasks, n_jobs=n_jobs)
+        made_chunks = (
+            enumerate(_run_on_device(simulator, roller, task) for task in tasks)
+            if roller
+            else side_by_side(_run_chunk, (simulator, command), tasks, n_jobs=n_jobs)
+        )
         for place, (xs, codes, counts, states) in made_chunks:
             here = slice(place * chunk, place * chunk + len(xs))
             x[here], status[here], made[here], final[here] = xs, codes, counts, states
@@ -150,13 +168,47 @@ def _run_chunk(
     x = np.empty((n, chunk.steps, simulator.vector.nx))
     codes, counts, states = np.zeros(n, int), np.zeros(n, int), []
     u = np.broadcast_to(chunk.u, (n, chunk.steps, chunk.u.shape[2]))
-    own, several = simulator, len(chunk.parameters) > 1
     for i, start in enumerate(chunk.starts):
-        if chunk.parameters and (several or i == 0):
-            own = simulator.with_parameters(**chunk.parameters[i])
+        own = simulator.with_parameters(**chunk.parameters[i]) if chunk.parameters else simulator
         status, counts[i], state = _run(own, command, start, u[i], chunk.h, x[i])
         codes[i] = status.code
         states.append(state)
+    return x, codes, counts, states
+
+
+def _roller(
+    simulator: Simulator,
+    command: CommandOf | Command | None,
+    backend: str,
+    device: Any,
+    dtype: str,
+    n_jobs: int | None,
+) -> "DeviceRoller | None":
+    """What makes the trajectories on a device; None: they are made by compiled steps."""
+    if backend == "compiled":
+        if device is not None or dtype != "float64":
+            raise IntegratorError(
+                f"device {device!r} and dtype {dtype!r} are options of backend='jax'"
+            )
+        return None
+    if backend != "jax":
+        raise IntegratorError(f"backend must be 'compiled' or 'jax', got {backend!r}")
+    if n_jobs is not None:
+        raise WorkerError(f"backend 'jax' has no workers: leave n_jobs out, got {n_jobs!r}")
+    from nmdp_pin._jax.roller import DeviceRoller
+
+    return DeviceRoller(simulator, command, device, dtype)
+
+
+def _run_on_device(
+    simulator: Simulator, roller: "DeviceRoller", chunk: _Chunk
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[State]]:
+    """Trajectories of one task on a device, as `_run_chunk`."""
+    x, codes, counts = roller(chunk.starts, chunk.u, chunk.steps, chunk.h)
+    states = [
+        _after(simulator, start, ends[made - 1], chunk.h, made) if made else start
+        for start, ends, made in zip(chunk.starts, x, counts.tolist(), strict=True)
+    ]
     return x, codes, counts, states
 
 
