@@ -194,7 +194,7 @@ def test_gradients_are_those_of_compiled_steps():
             dq = difference(scene.structure, jax.lax.stop_gradient(q1), q1)
             return jnp.concatenate([dq[:, 0], x[-1, 7:, 0]])
 
-        direction, covector = jnp.linspace(-1.0, 1.0, 2 * nv), jnp.arange(1.0, 2.0 * nv + 1.0)
+        direction, covector = np.linspace(-1.0, 1.0, 2 * nv), np.arange(1.0, 2.0 * nv + 1.0)
         none = jnp.zeros(2 * nv)
         _, forward = jax.jit(lambda d: jax.jvp(end, (none,), (d,)))(direction)
         reverse = jax.jit(jax.grad(lambda z: end(z) @ covector))(none)
