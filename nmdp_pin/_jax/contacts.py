@@ -23,7 +23,7 @@ LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a m
 class Listed(NamedTuple):
     """What a step knows of its contacts.
 
-    Args:
+    Attributes:
         listed: whether each sphere may touch in the step, shape (m, K).
         sides: sides of boxes on which it begins, shape (m, K).
         P0: placements of the bodies at its start, shape (4, 3, n, K).
@@ -37,7 +37,7 @@ class Listed(NamedTuple):
 class Touching(NamedTuple):
     """The contacts that act at a configuration.
 
-    Args:
+    Attributes:
         depths: penetrations of all spheres [m], shape (m, K).
         touching: whether contacts touch, shape (s, K).
         one_hot: 1 where a contact is one of a body, else 0, shape (n, s, K or 1).

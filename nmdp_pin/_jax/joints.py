@@ -17,7 +17,7 @@ CREEP = 1e-3  # [rad/s or m/s] up to which dry friction of a joint is viscous
 class Torque(NamedTuple):
     """The torque constant - kp difference(q_target, q) - kd v, and forces from outside.
 
-    Args:
+    Attributes:
         constant: feed-forward torque with kd v_target and `external` [N m or N], shape (nv, K).
         kp: position gains [N m/rad], shape (nv, K or 1).
         kd: velocity gains and damping [N m s/rad], shape (nv, K or 1).

@@ -32,7 +32,7 @@ BUDGET_SPENT, RUNNING = 8, -1
 class Account(NamedTuple):
     """Account of the minimisation of each lane, shapes (K,).
 
-    Args:
+    Attributes:
         value: f at the point accepted last.
         error: |r| there [N, N m].
         first: |f| at the first point.
@@ -58,7 +58,7 @@ class Account(NamedTuple):
 class Iterate(NamedTuple):
     """A minimisation between two iterations.
 
-    Args:
+    Attributes:
         q: configuration to be evaluated, shape (nq, K).
         v: velocity at the point accepted last, shape (nv, K).
         best: this point, shape (nq, K).

@@ -33,7 +33,7 @@ SCHEDULES = ("own", "steps")
 class Commands(NamedTuple):
     """Commands of all steps; an axis of length 1 stands for all steps, or for all lanes.
 
-    Args:
+    Attributes:
         tau: feed-forward torques [N m or N], shape (nt or 1, nv, K or 1).
         kp: position gains [N m/rad], likewise.
         kd: velocity gains [N m s/rad], likewise.
@@ -53,7 +53,7 @@ class Commands(NamedTuple):
 class Lanes(NamedTuple):
     """All lanes between two iterations.
 
-    Args:
+    Attributes:
         step: index of the step of each lane, shape (K,).
         q: configuration at its start, shape (nq, K).
         v: velocity there, shape (nv, K).
@@ -79,7 +79,7 @@ class Lanes(NamedTuple):
 class Rolled(NamedTuple):
     """A rollout of all lanes.
 
-    Args:
+    Attributes:
         x: [q; v] at the ends of the steps, from one that failed on the last good one,
             shape (nt, nq + nv, K).
         status: codes of `Status`, shape (K,).

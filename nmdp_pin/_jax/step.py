@@ -44,7 +44,7 @@ LARGEST_GAIN, LEAST_GAIN = 0.5, 0.01  # share of the energy that moves; [m] of t
 class StepStart(NamedTuple):
     """What follows from the start of a step.
 
-    Args:
+    Attributes:
         q0: configuration, shape (nq, K).
         v0: velocity, shape (nv, K).
         target: placements that the bodies reach without forces, shape (4, 3, n, K).
@@ -68,7 +68,7 @@ class StepStart(NamedTuple):
 class JointTrial(NamedTuple):
     """The joints at one configuration.
 
-    Args:
+    Attributes:
         v: velocity, shape (nv, K).
         excess: excess of the motors' efforts over their limits, shape (nv, K).
         tau: torque of the command and the damping, shape (nv, K).
@@ -86,7 +86,7 @@ class JointTrial(NamedTuple):
 class Trial(NamedTuple):
     """A step at one configuration.
 
-    Args:
+    Attributes:
         q: configuration, shape (nq, K).
         P: placements, shape (4, 3, n, K).
         S: motions of the dofs, shape (6, nv, K).

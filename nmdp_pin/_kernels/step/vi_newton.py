@@ -203,7 +203,7 @@ def solve_stage(
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
         left = (size / before) ** 2 if 0.0 < before < math.inf else 1.0
-        repeated = repeated + 1 if abs(size - before) <= _SAME_SIZE * size else 0
+        repeated = repeated + 1 if abs(size - before) < _SAME_SIZE * size else 0
         before = size
         if repeated >= _REPEATED:  # between places where a contact is, and is none
             outcome = STALLED
