@@ -273,7 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--planner", choices=("KPIECE1", "EST", "RRT"), default="KPIECE1")
     parser.add_argument("--most", type=int, default=20_000, help="steps to simulate at most")
     parser.add_argument("--quick", action="store_true", help="a goal that is near")
-    parser.add_argument("--seed", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=2)
     parser.add_argument("--view", action="store_true", help="show the search in meshcat")
     parser.add_argument("--out", type=Path, default=Path("push"), help="name of the files")
     options = parser.parse_args(arguments)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._robot.free_body import free_body, together
     from nmdp_pin._robot.friction_pairs import with_frictions
     from nmdp_pin._robot.loading import load_robot
+    from nmdp_pin._robot.loop import Connect, Coupling, Distance, Weld
+    from nmdp_pin._robot.loop_closure import with_loops
     from nmdp_pin._runs.failed_step import FailedStep
     from nmdp_pin._runs.motion import motion_of
     from nmdp_pin._runs.recorder import Recorder
@@ -49,9 +51,12 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
 
 __all__ = [
     "Command",
+    "Connect",
     "ContactPoint",
     "ContactPoints",
     "Controller",
+    "Coupling",
+    "Distance",
     "DryFriction",
     "ErrorControl",
     "FailedStep",
@@ -85,6 +90,7 @@ __all__ = [
     "Terrain",
     "ViNewton",
     "WarmStart",
+    "Weld",
     "WrenchSpace",
     "bundled_robots",
     "bundled_scenarios",
@@ -105,6 +111,7 @@ __all__ = [
     "together",
     "touching",
     "with_frictions",
+    "with_loops",
 ]
 
 _HOMES = {
@@ -124,6 +131,8 @@ _HOMES = {
         "_robot.free_body": "free_body together",
         "_robot.friction_pairs": "with_frictions",
         "_robot.loading": "load_robot",
+        "_robot.loop": "Connect Coupling Distance Weld",
+        "_robot.loop_closure": "with_loops",
         "_runs.failed_step": "FailedStep",
         "_runs.motion": "motion_of",
         "_runs.recorder": "Recorder",

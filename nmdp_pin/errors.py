@@ -40,6 +40,10 @@ class SensorError(NmdpError):
     """Sensor of what a robot lacks, or with an option out of range."""
 
 
+class ParameterError(NmdpError):
+    """Unknown parameter of a simulator, or value of one out of range."""
+
+
 class StateError(NmdpError):
     """Wrong configuration, velocity, time or length of a step."""
 

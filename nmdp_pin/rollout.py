@@ -1,11 +1,13 @@
 """Rollouts: many trajectories, from many starts and under many torques."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nmdp_pin._control.controller import Command
+from nmdp_pin._dynamics.parameter_set import ParameterSet
 from nmdp_pin._integrators.pbd import PositionBasedStep
 from nmdp_pin._parallel.ray_cluster import ray_cluster
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side, workers
@@ -14,7 +16,10 @@ from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import ErrorControl
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
-from nmdp_pin.errors import ControlError, StateError
+from nmdp_pin.errors import ControlError, IntegratorError, StateError, WorkerError
+
+if TYPE_CHECKING:  # JAX is optional
+    from nmdp_pin._jax.roller import DeviceRoller
 
 __all__ = ["Rollout", "ray_cluster", "rollout"]
 
@@ -53,6 +58,7 @@ class _Chunk:
     """A part of the trajectories; an axis of u of length 1 stands for all."""
 
     starts: tuple[State, ...]
+    parameters: Sequence[Mapping[str, Any]]
     u: np.ndarray
     steps: int
     h: float
@@ -66,15 +72,19 @@ def rollout(
     h: float,
     steps: int | None = None,
     command: CommandOf | Command | None = None,
+    parameters: Sequence[Mapping[str, Any]] = (),
     n_jobs: int | None = None,
     chunk: int | None = None,
     out: np.ndarray | None = None,
     progress: bool | Progress = False,
+    backend: str = "compiled",
+    device: Any = None,
+    dtype: str = "float64",
 ) -> Rollout:
     """Make nt steps of each of nb trajectories; the bits do not depend on the workers.
 
-    nb is the length of the first axis of x0 and u, nt that of the second axis of u; an axis of
-    length 1 stands for all trajectories, or for all steps.
+    nb is the length of the first axis of x0 and u and of `parameters`, nt that of the second axis
+    of u; an axis of length 1 stands for all trajectories, or for all steps.
 
     Args:
         simulator: simulator of the steps.
@@ -86,16 +96,25 @@ def rollout(
         command: function that turns u into the command of a step, such as targets of a PD
             controller. A `Command`: its gains and targets hold for all steps, and u is added to
             its torque. None: u is the torque.
+        parameters: parameters of `Simulator.with_parameters` for each trajectory, (nb,), or one
+            set for all; empty: those of the simulator.
         n_jobs: number of processes, -1: one a core; None: what `joblib.parallel_config` says, else
             1. Its backend may be threads, where steps of `pbd` and `pbfd` run in parallel.
-        chunk: number of trajectories in a task; None: ten tasks for each worker.
+        chunk: number of trajectories in a task; None: ten tasks for each worker, of "jax" one.
         out: array for x, such as a `numpy.memmap`.
         progress: True draws a bar on a terminal; a function is called with the number of
             trajectories done and the number of all.
+        backend: "compiled", or "jax": all trajectories of a task at once on a device, by `pbfd`
+            with `control=Fixed()` (extra `jax`).
+        device: of "jax", a `jax.Device` or its name, such as "cpu" or "cuda:1"; None: that of JAX.
+        dtype: of "jax", "float64" or "float32".
 
     Raises:
+        IntegratorError: backend, device or dtype is unknown, or "jax" lacks what the simulator has.
+        MissingExtra: JAX is not installed.
         StateError: x0, h, steps, chunk or out cannot be used.
         ControlError: u cannot be used.
+        ParameterError: a set of parameters cannot be used.
         WorkerError: a worker died, or `command` ended its process.
     """
     check_step(h)
@@ -103,18 +122,35 @@ def rollout(
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
     if isinstance(command, Command):
         command = simulator.checked_command(command)
-    nb = _batch(len(starts), len(u))
+    for each in parameters:
+        ParameterSet.of(each).changed(simulator.system)  # a mistake is found before any step
+    nb = _batch(x0=len(starts), u=len(u), parameters=max(len(parameters), 1))
     if len(starts) != nb:
         starts = starts * nb
-    chunk = max(1, nb // (_CHUNKS * workers(n_jobs))) if chunk is None else chunk
+    if len(parameters) == 1:
+        simulator, parameters = simulator.with_parameters(**parameters[0]), ()
+    roller = _roller(simulator, command, backend, device, dtype, n_jobs)
+    if roller and parameters:
+        raise IntegratorError(
+            f"backend 'jax' has one set of parameters for all trajectories, got {len(parameters)}"
+        )
+    tasks_each = 1 if roller else _CHUNKS * workers(n_jobs)
+    chunk = max(1, nb // tasks_each) if chunk is None else chunk
     check_count("chunk", chunk, 1)
     x = _array_for(out, (nb, steps, simulator.vector.nx))
     status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
     done = 0
     with shown(progress, "trajectories", nb) as show:
         parts = (slice(begin, begin + chunk) for begin in range(0, nb, chunk))
-        tasks = (_Chunk(starts[at], u if len(u) == 1 else u[at], steps, h) for at in parts)
-        made_chunks = side_by_side(_run_chunk, (simulator, command), tasks, n_jobs=n_jobs)
+        tasks = (
+            _Chunk(starts[at], parameters[at], u if len(u) == 1 else u[at], steps, h)
+            for at in parts
+        )
+        made_chunks = (
+            enumerate(_run_on_device(simulator, roller, task) for task in tasks)
+            if roller
+            else side_by_side(_run_chunk, (simulator, command), tasks, n_jobs=n_jobs)
+        )
         for place, (xs, codes, counts, states) in made_chunks:
             here = slice(place * chunk, place * chunk + len(xs))
             x[here], status[here], made[here], final[here] = xs, codes, counts, states
@@ -133,9 +169,46 @@ def _run_chunk(
     codes, counts, states = np.zeros(n, int), np.zeros(n, int), []
     u = np.broadcast_to(chunk.u, (n, chunk.steps, chunk.u.shape[2]))
     for i, start in enumerate(chunk.starts):
-        status, counts[i], state = _run(simulator, command, start, u[i], chunk.h, x[i])
+        own = simulator.with_parameters(**chunk.parameters[i]) if chunk.parameters else simulator
+        status, counts[i], state = _run(own, command, start, u[i], chunk.h, x[i])
         codes[i] = status.code
         states.append(state)
+    return x, codes, counts, states
+
+
+def _roller(
+    simulator: Simulator,
+    command: CommandOf | Command | None,
+    backend: str,
+    device: Any,
+    dtype: str,
+    n_jobs: int | None,
+) -> "DeviceRoller | None":
+    """What makes the trajectories on a device; None: they are made by compiled steps."""
+    if backend == "compiled":
+        if device is not None or dtype != "float64":
+            raise IntegratorError(
+                f"device {device!r} and dtype {dtype!r} are options of backend='jax'"
+            )
+        return None
+    if backend != "jax":
+        raise IntegratorError(f"backend must be 'compiled' or 'jax', got {backend!r}")
+    if n_jobs is not None:
+        raise WorkerError(f"backend 'jax' has no workers: leave n_jobs out, got {n_jobs!r}")
+    from nmdp_pin._jax.roller import DeviceRoller
+
+    return DeviceRoller(simulator, command, device, dtype)
+
+
+def _run_on_device(
+    simulator: Simulator, roller: "DeviceRoller", chunk: _Chunk
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[State]]:
+    """Trajectories of one task on a device, as `_run_chunk`."""
+    x, codes, counts = roller(chunk.starts, chunk.u, chunk.steps, chunk.h)
+    states = [
+        _after(simulator, start, ends[made - 1], chunk.h, made) if made else start
+        for start, ends, made in zip(chunk.starts, x, counts.tolist(), strict=True)
+    ]
     return x, codes, counts, states
 
 
@@ -259,13 +332,13 @@ def _controls(
     return array, array.shape[1] if steps is None else steps
 
 
-def _batch(of_x0: int, of_u: int) -> int:
+def _batch(**lengths: int) -> int:
     """Number of trajectories."""
-    if 1 not in (of_x0, of_u) and of_x0 != of_u:
-        raise StateError(
-            f"x0 has {of_x0} trajectories and u has {of_u}: give as many, or one for all"
-        )
-    return of_u if of_x0 == 1 else of_x0
+    several = {name: n for name, n in lengths.items() if n != 1}
+    if len(set(several.values())) > 1:
+        given = " and ".join(f"{name} has {n} trajectories" for name, n in several.items())
+        raise StateError(f"{given}: give as many, or one for all")
+    return next(iter(several.values()), 1)
 
 
 def _array_for(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:

@@ -11,6 +11,19 @@ from nmdp_pin._robot import Robot, load_robot
 MASS, LENGTH, INERTIA = 1.0, 1.0, 0.01  # of a pendulum, about its centre
 ABOUT_HINGE = MASS * LENGTH**2 + INERTIA
 
+# Springs of a slide, a ball, a hinge and a free body.
+BALLS = """<mujoco><option gravity="0 0 -9.81" integrator="implicit"/>
+<default><geom contype="0" conaffinity="0"/></default><worldbody>
+<body pos="0 0 1"><joint name="slide" type="slide" axis="1 0 1" stiffness="200" springref="0.1"/>
+<geom type="box" size="0.1 0.05 0.05" mass="1"/>
+<body pos="0.1 0 0"><joint name="ball" type="ball" stiffness="20"/>
+<geom type="capsule" size="0.02" fromto="0 0 0 0 0.3 0" mass="0.5"/>
+<body pos="0 0.3 0"><joint name="hinge" axis="0 0 1" stiffness="5" springref="60" ref="20"/>
+<geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0" mass="0.4"/></body></body></body>
+<body pos="2 0 1" quat="1 1 0 0"><joint name="float" type="free" stiffness="8"/>
+<geom type="box" size="0.1 0.2 0.05" mass="1"/></body></worldbody>
+<keyframe><key qpos="0.05 1 0.5 0 0.3 0.4 2 0.3 1.1 1 0 0 0.4"/></keyframe></mujoco>"""
+
 
 def body(name: str, mass: float, inertia: float, centre: str = "0 0 0", shapes: str = "") -> str:
     """A link with the same inertia about all axes."""

@@ -47,11 +47,12 @@ SLAB = (0.2, 0.2, 0.05)  # [m]; flat enough not to tip over at mu = 1, as a cube
 CUBE = (0.2, 0.2, 0.2)
 
 
-def block(size: Sequence[float] = SLAB, mass: float = 1.0) -> Robot:
-    """A cuboid on a floating base, its eight corners being contact points; it stands on z = 0."""
+def block(size: Sequence[float] = SLAB, mass: float = 1.0, base: str = BASES[0]) -> Robot:
+    """A cuboid on one of BASES, its eight corners being contact points; it stands on z = 0."""
     signs = np.array(np.meshgrid([1, -1], [1, -1], [1, -1], indexing="ij")).reshape(3, -1).T
     corners = 0.5 * signs * np.array(size)
-    return _floating(pin.Inertia.FromBox(mass, *size), corners, radius=0.0, height=size[2] / 2)
+    inertia = pin.Inertia.FromBox(mass, *size)
+    return _floating(inertia, corners, radius=0.0, height=size[2] / 2, base=base)
 
 
 def ball(radius: float = 0.1, mass: float = 1.0, base: str = BASES[0]) -> Robot:

@@ -9,7 +9,7 @@ from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._options import NonNegative, Number, Positive, check_fields, checked
 from nmdp_pin.errors import ContactError
 
-STATIC_DEPTH = 1e-3  # [m] at which one contact carries the whole robot, by default
+STATIC_DEPTH = 1e-3  # [m] at which one contact carries the largest load, by default
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +20,8 @@ class Penalty(ContactLaw):
     grows with the speed, and nothing sticks.
 
     Args:
-        normal_stiffness: C_perp [N/m^alpha]; None: one contact carries the whole robot at a depth
-            of 1 mm.
+        normal_stiffness: C_perp [N/m^alpha]; None: one contact carries the whole robot, or the
+            largest effort of a slide if that is more, at a depth of 1 mm.
         friction_stiffness: C_par [N/m^(beta + gamma + 1)], the same for all contacts; None: that
             of dry friction with the coefficient of the terrain at `slip_speed`.
         slip_speed: speed at which friction is that of dry friction [m/s].
@@ -46,11 +46,11 @@ class Penalty(ContactLaw):
         if self.friction_stiffness is None:
             _check_proportional(self.alpha, self.gamma, "give friction_stiffness")
 
-    def for_weight(self, weight: float) -> "Penalty":
-        """Copy of the law with the normal stiffness for a robot of that weight [N]."""
+    def for_load(self, load: float) -> "Penalty":
+        """Copy of the law with the normal stiffness for what presses at most [N]."""
         if self.normal_stiffness is not None:
             return self
-        return replace(self, normal_stiffness=weight / STATIC_DEPTH**self.alpha)
+        return replace(self, normal_stiffness=load / STATIC_DEPTH**self.alpha)
 
 
 @checked(ContactError)

@@ -10,6 +10,7 @@ import numpy as np
 
 from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._control.external_wrench import Loads
+from nmdp_pin._dynamics.kinematic_tree import joints_with_turning_motions
 from nmdp_pin._dynamics.parameters import checked, columns
 from nmdp_pin._integrators import Integrator
 from nmdp_pin._integrators.integrator import StepResult
@@ -78,7 +79,8 @@ class StepDifferentiator:
         simulator: simulator with an NMDP method, `pbd` or `pbfd`.
 
     Raises:
-        DerivativeError: the method has no derivatives.
+        DerivativeError: the method has no derivatives, or a joint, such as a universal one, has
+            motions that depend on its configuration.
     """
 
     def __init__(self, simulator: Simulator) -> None:
@@ -87,6 +89,12 @@ class StepDifferentiator:
             raise DerivativeError(
                 f"there are no derivatives of '{simulator.method}'; use ne-nmdp, pbd-nmdp, "
                 "ne-zonmdp, pbd-zonmdp, pbd or pbfd"
+            )
+        if turning := joints_with_turning_motions(simulator.robot.model):
+            raise DerivativeError(
+                f"joint {', '.join(turning)} has motions that depend on its configuration, of "
+                "which derivatives are not known; make its parts joints of the model, one after "
+                "the other"
             )
         self.simulator = simulator
         self._integrator = method(simulator.system, **simulator.options)
@@ -153,7 +161,10 @@ class StepDifferentiator:
                     StepDerivatives(result, Status.CONVERGED, of_x, of_u, of_p, switches, settled)
                 )
                 at = part.state
-        return functools.reduce(StepDerivatives.then, parts)
+        whole = functools.reduce(StepDerivatives.then, parts)
+        if len(parts) > 1:
+            return replace(whole, one_sided=(*whole.one_sided, Switch(-1, "sub-steps")))
+        return whole
 
     def _none(self, result: StepResult, status: Status, names: tuple[str, ...]) -> StepDerivatives:
         """NaN derivatives."""

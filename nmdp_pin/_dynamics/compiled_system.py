@@ -17,7 +17,7 @@ from nmdp_pin._dynamics.commands import (
     new_torque,
     values_of,
 )
-from nmdp_pin._dynamics.geometry.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin._dynamics.geometry.candidates import new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
@@ -30,6 +30,7 @@ from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians
 from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, End, Memory, Start
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.trees import inertia_at
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import IntegratorError
 
@@ -47,12 +48,7 @@ def _scales_of(robot: Robot) -> dict[str, np.ndarray]:
     a rotation with radius of gyration r.
     """
     model = robot.model
-    data = model.createData()
-    M = pin.crba(model, data, np.asarray(robot.standing, dtype=float))
-    M = np.triu(M) + np.triu(M, 1).T
-    pin.computeSubtreeMasses(model, data)
-    joint_of = np.repeat(np.arange(1, model.njoints), [joint.nv for joint in model.joints[1:]])
-    masses = np.array([data.mass[int(joint)] for joint in joint_of]).reshape(model.nv)
+    M, masses = inertia_at(model, robot.standing)
     gravity = np.linalg.norm(model.gravity.linear) or STANDARD_GRAVITY
     return {
         "scales": gravity * np.sqrt(np.abs(np.diag(M)) * masses),
@@ -96,7 +92,7 @@ class CompiledSystem:
         self.m = 3 if self.forces else max(law.n_vertices, 1)  # of a row, of joints as well
         self.pinocchio = PinocchioCalls(robot.model)
         self.candidates = replace(
-            candidates_of(robot, system.terrain),
+            system.pairs,
             reach=float(reach),
             distant=type(law) is not FrictionCone or law.zeta > 0.0,
             rolling=type(law) in (FrictionCone, DryFriction),
@@ -261,6 +257,8 @@ class CompiledSystem:
         return Stage(
             form=self.kind,
             displaced=True,
+            closes=True,
+            gaps=np.zeros(len(self.joints.loops.compliance)),
             q_ref=standing,
             v_ref=np.zeros(nv),
             rate=1.0,

@@ -1,35 +1,42 @@
 """Stops, dry friction and motors of a robot's joints as arrays for the kernels."""
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin._dynamics.loops import loops_of
 from nmdp_pin._dynamics.springs import springs_of
 from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.joint_limits import simple_joints
+from nmdp_pin._robot.trees import inertia_at
 
 _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a joint into its stop
 
 
 def joints_of(robot: Robot) -> Joints:
-    """The bounds and springs of a robot's joints.
+    """The bounds and springs of a robot's joints, and its loops.
 
     At a penetration of 0.1 mrad or 0.1 mm a stop carries the largest static load.
     """
     model, limits, loads = robot.model, robot.limits, largest_loads(robot)
     dofs = limits.bounded
+    loops = loops_of(robot, len(dofs))
+    rows = len(loops.compliance)
+    first = [int(loops.dofs[x]) for x in loops.felt[:-1].tolist()]
+    owners = np.repeat(first, np.diff(loops.first)).astype(np.int64)
     coordinates = {joint.idx_v: joint.idx_q for joint in simple_joints(model).values()}
+    stops = np.array([coordinates.get(dof, -1) for dof in dofs.tolist()], dtype=np.int64)
     return Joints(
-        coordinates=np.array([coordinates.get(dof, -1) for dof in dofs.tolist()], dtype=np.int64),
-        dofs=np.array(dofs, dtype=np.int64),
-        lower=limits.lower[dofs],
-        upper=limits.upper[dofs],
-        stiffness=loads[dofs] / _STATIC_DEPTH,
-        friction=limits.friction[dofs],
+        coordinates=np.append(stops, np.full(rows, -1)),
+        dofs=np.append(np.array(dofs, dtype=np.int64), owners),
+        lower=np.append(limits.lower[dofs], np.full(rows, -np.inf)),
+        upper=np.append(limits.upper[dofs], np.full(rows, np.inf)),
+        stiffness=np.append(loads[dofs] / _STATIC_DEPTH, np.zeros(rows)),
+        friction=np.append(limits.friction[dofs], np.full(rows, np.inf)),
         effort=np.array(limits.effort, dtype=float),
         damping=np.array(model.damping, dtype=float),
         springs=springs_of(robot, loads),
+        loops=loops,
     )
 
 
@@ -40,12 +47,8 @@ def largest_loads(robot: Robot) -> np.ndarray:
     presses the joint into a stop, its force there counts as well.
     """
     model, effort = robot.model, robot.limits.effort
-    data = model.createData()
-    pin.computeSubtreeMasses(model, data)
-    inertia = pin.crba(model, data, robot.standing).diagonal()
-    joints = enumerate(list(model.joints)[1:], 1)
-    mass = np.concatenate([np.full(joint.nv, data.mass[index]) for index, joint in joints])
-    weight = STANDARD_GRAVITY * np.sqrt(mass * inertia)
+    inertia, mass = inertia_at(model, robot.standing)
+    weight = STANDARD_GRAVITY * np.sqrt(mass * inertia.diagonal())
     result: np.ndarray = np.maximum(weight, np.where(np.isfinite(effort), effort, 0.0))
     simple = simple_joints(model)
     for spring in robot.springs:
@@ -55,3 +58,14 @@ def largest_loads(robot: Robot) -> np.ndarray:
             ways = np.abs(stops[np.isfinite(stops)] - spring.rest)
             result[dof] = max(result[dof], spring.stiffness * ways.max(initial=0.0))
     return result
+
+
+def largest_push(robot: Robot) -> float:
+    """Largest effort of the motors of slides [N]; 0 without a bounded one."""
+    slides = [
+        joint.idx_v
+        for joint in list(robot.model.joints)[1:]
+        if joint.nv == 1 and joint.shortname().startswith("JointModelP")
+    ]
+    effort = robot.limits.effort[slides]
+    return float(effort[np.isfinite(effort)].max(initial=0.0))

@@ -17,6 +17,7 @@ from nmdp_pin._kernels.algebra.manifold import (
 )
 from nmdp_pin._kernels.tree.tree import Tree
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.trees import inertia_at, spans_of
 from nmdp_pin.errors import IntegratorError
 
 _KINDS = {  # by the short name that pinocchio gives
@@ -34,12 +35,15 @@ def tree_of(robot: Robot) -> Tree:
     model = robot.model
     joints, neutral = list(model.joints)[1:], pin.neutral(model)
     frames = [_array(M) for M in list(model.jointPlacements)[1:]]
-    mass_matrix = pin.crba(model, model.createData(), robot.standing)
+    groups, spans = spans_of(model)
+    mass_matrix, _ = inertia_at(model, robot.standing)
     return Tree(
         space=manifold_of(model),
         parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
         first_dofs=np.array([*(joint.idx_v for joint in joints), model.nv], dtype=np.int64),
         moves=support_of(model),
+        groups=groups,
+        spans=spans,
         placements=np.array(frames).reshape(-1, 4, 3),
         motions=np.concatenate([np.zeros((0, 6)), *(_motions(joint, neutral) for joint in joints)]),
         moments=second_moments(model),
@@ -58,6 +62,22 @@ def check_kinematics(model: pin.Model) -> None:
                 f"joint '{name}' is of the kind {_name(joint)}, which pbd and pbfd lack; they have "
                 f"{', '.join(_KINDS)}: lock the joint, or use another method"
             )
+
+
+def joints_with_turning_motions(model: pin.Model) -> list[str]:
+    """Names and kinds of joints whose motions turn in the frame of their body, as text.
+
+    They are universal and similar joints, and composite ones. Derivatives of forces and contacts,
+    pinocchio's too, take the motions for constant there.
+    """
+    q = pin.neutral(model)
+    moved = pin.integrate(model, q, np.linspace(0.3, 0.7, model.nv))
+    return [
+        f"'{name}' ({_name(joint)})"
+        for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True)
+        if _name(joint) not in _KINDS
+        and not np.array_equal(_subspace(joint, q), _subspace(joint, moved))
+    ]
 
 
 def manifold_of(model: pin.Model) -> Manifold:
@@ -122,8 +142,11 @@ def _array(M: pin.SE3) -> np.ndarray:
 
 def _motions(joint: pin.JointModel, q: np.ndarray) -> np.ndarray:
     """Motions of a joint's dofs in the frame of its body, of constant ones, shape (nv, 6)."""
-    if _name(joint) not in _KINDS:
-        return np.zeros((joint.nv, 6))
+    return _subspace(joint, q) if _name(joint) in _KINDS else np.zeros((joint.nv, 6))
+
+
+def _subspace(joint: pin.JointModel, q: np.ndarray) -> np.ndarray:
+    """Motions of a joint's dofs in the frame of its body at a configuration, shape (nv, 6)."""
     data = joint.createData()
     joint.calc(data, q)
-    return np.asarray(data.S, dtype=float).reshape(6, joint.nv).T
+    return np.array(data.S, dtype=float).reshape(6, joint.nv).T

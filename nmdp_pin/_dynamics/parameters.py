@@ -40,7 +40,7 @@ def checked(names: tuple[str, ...]) -> tuple[str, ...]:
 def columns(system: System[Law], name: str) -> int:
     """Number of entries of a parameter."""
     sizes = {
-        "friction": len(_shapes(system)),
+        "friction": len(shapes_of(system)),
         "stiffness": 1,
         "mass": system.robot.model.njoints - 1,
     }
@@ -98,12 +98,12 @@ def other_systems(
         )
         yield ahead, behind, 2.0 * step
     elif name == "friction":
-        if all(shape.friction is None for shape in _shapes(system)):
+        if all(shape.friction is None for shape in shapes_of(system)):
             raise DerivativeError(
                 "no shape has a friction coefficient of its own, with respect to which there would "
                 "be a derivative; give `friction` to the terrain or a body"
             )
-        for i, shape in enumerate(_shapes(system)):
+        for i, shape in enumerate(shapes_of(system)):
             if shape.friction is None:
                 yield system, system, 1.0  # it has no part in the coefficient of any contact
                 continue
@@ -114,7 +114,7 @@ def other_systems(
                 )
             step = relative * max(shape.friction, 1.0)
             frictions = shape.friction + step, max(shape.friction - step, 0.0)
-            ahead, behind = (_with_friction(system, i, friction) for friction in frictions)
+            ahead, behind = (with_friction(system, i, friction) for friction in frictions)
             yield ahead, behind, frictions[0] - frictions[1]
     else:
         for joint in range(1, system.robot.model.njoints):
@@ -122,18 +122,18 @@ def other_systems(
             masses = (_POINT, 0.0)
             if mass > 0.0:
                 masses = (1.0 + RELATIVE) * mass, (1.0 - RELATIVE) * mass
-            robots = [_with_mass(system.robot, joint, m) for m in masses]
+            robots = [with_mass(system.robot, joint, m) for m in masses]
             ahead, behind = (replace(system, robot=robot) for robot in robots)
             yield ahead, behind, masses[0] - masses[1]
 
 
-def _shapes(system: System[Law]) -> list[Shape]:
+def shapes_of(system: System[Law]) -> list[Shape]:
     """Shapes that contacts may touch: those of the terrain, then those of the robot's bodies."""
     surfaces = system.robot.surfaces.values()
     return [*system.terrain.shapes, *(s for surface in surfaces for s in surface.shapes)]
 
 
-def _with_friction(system: System[Law], index: int, friction: float) -> System[Law]:
+def with_friction(system: System[Law], index: int, friction: float) -> System[Law]:
     """The system with another friction coefficient of one of its shapes."""
     robot, terrain = system.robot, system.terrain
     if index < len(terrain.shapes):
@@ -153,16 +153,21 @@ def _with_shape(terrain: Terrain, index: int, friction: float) -> Terrain:
     return Terrain(shapes)
 
 
-def _with_mass(robot: Robot, joint: int, mass: float) -> Robot:
-    """The robot with another mass of the body that a joint carries.
+def with_mass(robot: Robot, joint: int, mass: float) -> Robot:
+    """The robot with another mass of the body that a joint carries; see `set_mass`."""
+    model = pin.Model(robot.model)
+    set_mass(model, joint, mass)
+    return replace(robot, model=model)
+
+
+def set_mass(model: pin.Model, joint: int, mass: float) -> None:
+    """Give the body that a joint carries another mass.
 
     Its centre and radii of gyration stay; a body without mass becomes a point at the joint.
     """
-    model = pin.Model(robot.model)
     inertia = model.inertias[joint]
     if inertia.mass > 0.0:
-        scaled = mass / inertia.mass * inertia.toDynamicParameters()
-        model.inertias[joint] = pin.Inertia.FromDynamicParameters(scaled)
+        central = mass / inertia.mass * inertia.inertia
+        model.inertias[joint] = pin.Inertia(mass, inertia.lever, central)
     else:
         model.inertias[joint] = pin.Inertia(mass, np.zeros(3), np.zeros((3, 3)))
-    return replace(robot, model=model)

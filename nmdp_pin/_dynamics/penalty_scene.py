@@ -4,7 +4,7 @@ import numpy as np
 
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._dynamics.commands import length_of_commands, new_commands, new_torque
-from nmdp_pin._dynamics.geometry.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin._dynamics.geometry.candidates import new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
 from nmdp_pin._dynamics.system import System
@@ -26,17 +26,17 @@ def scene_of(system: System[Penalty], *, kind: int, semidefinite: bool) -> Scene
 
     Args:
         system: simulated system; the normal stiffness of its law is known, see
-            `Penalty.for_weight`.
+            `Penalty.for_load`.
         kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
         semidefinite: as in `Scene`.
     """
     robot, law = system.robot, system.law
     check_kinematics(robot.model)
     if law.normal_stiffness is None:
-        raise ContactError("the normal stiffness is not known; use law.for_weight(weight)")
+        raise ContactError("the normal stiffness is not known; use law.for_load(load)")
     return Scene(
         tree=tree_of(robot),
-        candidates=candidates_of(robot, system.terrain),
+        candidates=system.pairs,
         joints=joints_of(robot),
         law=PenaltyLaw(
             kind=kind,

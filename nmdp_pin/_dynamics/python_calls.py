@@ -1,5 +1,6 @@
 """What kernels call in Python: pinocchio and contact models."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,81 @@ from nmdp_pin._kernels.compiler.record import record_at
 from nmdp_pin._kernels.geometry.contacts import ContactFrames
 from nmdp_pin._kernels.step.inertia import material_inertia
 from nmdp_pin._kernels.step.stage import Dynamics, System
+from nmdp_pin._robot.trees import trees_of
+
+
+class TreeCalls:
+    """Pinocchio's algorithms of the trees of a model, each in data of its own.
+
+    They write what those of the whole model would, whose data would need far more memory.
+
+    Args:
+        model: model of the robot.
+        q: configuration that the callers write, shape (nq,).
+        v: velocity, likewise, shape (nv,).
+        a: acceleration, likewise, shape (nv,).
+    """
+
+    def __init__(self, model: pin.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> None:
+        nv, n = model.nv, model.njoints
+        self.P, self.S, self.tau = np.zeros((n, 4, 3)), np.zeros((nv, 6)), np.zeros(nv)
+        self.P[0, :3] = np.eye(3)
+        self.M, self.of_q, self.of_v = np.zeros((3, nv, nv))
+        self._trees = []
+        for tree in trees_of(model):
+            data, still = tree.model.createData(), np.zeros(tree.model.nv)
+            weightless = pin.Model(tree.model)
+            weightless.gravity = pin.Motion.Zero()
+            own = q[tree.q], v[tree.v], a[tree.v]
+            moved = weightless, data, own[0], still, own[1]
+            S = np.reshape(data.J, (6, tree.model.nv), order="F").T
+            kinematics = [
+                (self.P[tree.joints], placements_of(data)[1:]),
+                (self.S[tree.v], S),
+            ]
+            force = (self.tau[tree.v], data.tau)
+            derived = [
+                (self.M[tree.v, tree.v], data.M.T),
+                (self.of_q[tree.v, tree.v], data.dtau_dq),
+                (self.of_v[tree.v, tree.v], data.dtau_dv),
+            ]
+            self._trees.append((tree.model, data, own, moved, kinematics, force, derived))
+
+    def kinematics(self) -> None:
+        """Placements and motions at q."""
+        for model, data, own, _, kinematics, _, _ in self._trees:
+            pin.computeJointJacobians(model, data, own[0])
+            _copy(kinematics)
+
+    def values(self) -> None:
+        """Inverse dynamics at q, v and a."""
+        for model, data, own, _, _, (target, source), _ in self._trees:
+            pin.rnea(model, data, *own)
+            target[:] = source
+
+    def derivatives(self) -> None:
+        """Inverse dynamics at q, v and a, with derivatives, M and kinematics."""
+        for model, data, own, _, kinematics, force, derived in self._trees:
+            pin.computeRNEADerivatives(model, data, *own)
+            _copy((*kinematics, force, *derived))
+
+    def momentum(self) -> None:
+        """M v at q."""
+        for _, _, _, moved, _, (target, source), _ in self._trees:
+            pin.rnea(*moved)
+            target[:] = source
+
+    def momentum_derivatives(self) -> None:
+        """M v at q, with derivatives, M and kinematics."""
+        for _, _, _, moved, kinematics, force, derived in self._trees:
+            pin.computeRNEADerivatives(*moved)
+            _copy((*kinematics, force, *derived))
+
+
+def _copy(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
+    """Copy arrays: targets and sources."""
+    for target, source in pairs:
+        target[...] = source
 
 
 class PinocchioCalls:
@@ -25,8 +101,16 @@ class PinocchioCalls:
     system: System
 
     def __init__(self, model: pin.Model) -> None:
-        self.data = data = model.createData()
         self.q, self.v, self.a = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
+        self._trees: TreeCalls | None = None
+        if len(trees_of(model)) > 1:
+            self._trees = trees = TreeCalls(model, self.q, self.v, self.a)
+            self._values, self._derivatives = trees.values, trees.derivatives
+            self._momentum = trees.momentum
+            self._momentum_derivatives = trees.momentum_derivatives
+            self.kinematics = trees.kinematics
+            return
+        self.data = data = model.createData()  # of a model that is one tree
         weightless, still = pin.Model(model), np.zeros(model.nv)
         weightless.gravity = pin.Motion.Zero()
         # M v is the inverse dynamics of the acceleration v at rest and without weight.
@@ -57,8 +141,12 @@ class PinocchioCalls:
 
     def arrays(self, handle: int) -> Dynamics:
         """The shared arrays."""
-        data, nv = self.data, len(self.v)
-        # pinocchio gives the J of a single dof as a vector
+        nv = len(self.v)
+        if self._trees is not None:
+            names = ("P", "S", "tau", "M", "of_q", "of_v")
+            of_trees = {name: getattr(self._trees, name) for name in names}
+            return Dynamics(handle=handle, q=self.q, v=self.v, a=self.a, **of_trees)
+        data = self.data  # pinocchio gives the J of a single dof as a vector
         S = np.reshape(data.J, (6, nv), order="F").T
         return Dynamics(
             handle=handle,

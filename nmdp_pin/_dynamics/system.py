@@ -1,9 +1,12 @@
 """Simulated system: robot, terrain and contact law."""
 
+import functools
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from nmdp_pin._contact.contact_law import ContactLaw
+from nmdp_pin._dynamics.geometry.candidates import candidates_of
+from nmdp_pin._kernels.geometry.contacts import ContactPairs
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RobotError, TerrainError
@@ -35,3 +38,15 @@ class System(Generic[Law]):
         if not isinstance(self.terrain, Terrain):
             kind = type(self.terrain).__name__
             raise TerrainError(f"expected a Terrain, such as Terrain(Plane()), got {kind}")
+
+    @functools.cached_property
+    def pairs(self) -> ContactPairs:
+        """Pairs that may touch."""
+        return candidates_of(self.robot, self.terrain)
+
+    def varied(self, robot: Robot, law: Any) -> "System[Any]":
+        """The system with other inertias, limits and gravity, and another law; the pairs stay."""
+        result = System(robot, self.terrain, law)
+        if not self.pairs.solids:  # coal's solids move, and are of one simulator
+            result.__dict__["pairs"] = self.pairs
+        return result

@@ -62,6 +62,10 @@ class StepResult:
         complementarity: likewise, work of the impulses on those velocities [J].
         start: state at the start of the step; None where it is not known.
         parts: results of the (sub-)steps made, where there are several.
+        loop_forces: forces of the rows of the robot's loops at the end of the step, in their order,
+            on their first frames: of points along the axes of the second frame, of welds also the
+            moments there, of distances what pushes them apart, of couplings the effort on the joint
+            [N, N m], shape (rows,).
         external: wrenches from outside of the command at the end of the step.
     """
 
@@ -91,6 +95,7 @@ class StepResult:
     complementarity: float = math.nan
     start: State | None = None
     parts: tuple["StepResult", ...] = ()
+    loop_forces: np.ndarray | None = None
     external: tuple[ExternalWrench, ...] = ()
 
     @property
@@ -116,6 +121,8 @@ class Integrator(abc.ABC):
     law_type: ClassVar[type[ContactLaw]] = WrenchSpace  # kind of contact law that the method takes
     enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
     """Supported ones of `JointLimits.kinds`."""
+    closes_loops: ClassVar[bool] = False
+    """Whether it simulates closed loops."""
     estimates_error: ClassVar[bool] = False
     """Whether results have a `local_error`."""
     candidates: ContactPairs

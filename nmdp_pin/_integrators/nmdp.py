@@ -37,6 +37,9 @@ _NO_RECOVERY = (
     "{} has no recovery of contacts: give recovery=0 to the contact law, or use objective "
     "'dissipation'"
 )
+_NO_LOOPS = (
+    "closed loops need forces as unknowns: objective 'dissipation' with a FrictionCone of zeta = 0"
+)
 _NO_DERIVATIVE = (
     "method '{}' is of first order and needs the derivative of the contact model, which {} has "
     "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin.contact.FiniteDifferences"
@@ -93,6 +96,7 @@ class Nmdp(Integrator):
             lacks.
     """
 
+    closes_loops: ClassVar[bool] = True
     estimates_error: ClassVar[bool] = True
     material: ClassVar[bool]
     zeroth_order: ClassVar[bool] = False
@@ -125,6 +129,8 @@ class Nmdp(Integrator):
             saturating=of_objective is None,
             reach=math.inf if of_objective else REACH,
         )
+        if system.robot.loops and not self.form.forces:
+            raise IntegratorError(_NO_LOOPS)
         if of_objective is not None and self.form.record.recovery > 0.0:
             raise IntegratorError(_NO_RECOVERY.format(f"objective '{objective}'"))
         self.candidates, self.method = self.form.candidates, vi_newton or ViNewton()
@@ -243,6 +249,7 @@ class Nmdp(Integrator):
             order=order,
             repeated=end.repeated.copy() if order == 1 and not end.repeated.all() else None,
             start=state,
+            loop_forces=end.joints[self.form.joints.loops.first[0] :].copy(),
         )
 
     @functools.cached_property

@@ -15,6 +15,7 @@ from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._dynamics.commands import values_of
+from nmdp_pin._dynamics.joint_bounds import largest_push
 from nmdp_pin._dynamics.penalty_scene import new_step, scene_of
 from nmdp_pin._dynamics.position_partials import PositionPartials, StepLineariser
 from nmdp_pin._dynamics.system import System
@@ -84,7 +85,7 @@ class PositionBasedStep(Integrator):
         robot, terrain = system.robot, system.terrain
         self.model, self._n_points = robot.model, len(robot.contact_points)
         self.weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
-        self.law = system.law.for_weight(self.weight)
+        self.law = system.law.for_load(max(self.weight, largest_push(robot)))
         semidefinite = self.kind == CONSERVATIVE and self.optimiser == "jtj-lm"
         scene = scene_of(replace(system, law=self.law), kind=self.kind, semidefinite=semidefinite)
         self.candidates, self._nothing = scene.candidates, np.zeros(robot.model.nv)

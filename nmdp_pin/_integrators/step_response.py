@@ -15,7 +15,9 @@ class Switch(NamedTuple):
         kind: "touch" (the sphere is at the surface), "weight" (a zero weight may increase), "sum"
             (a full sum of weights may decrease) or "impact" (it lands in a step of second order,
             which another start may have repeated in first order) or "rim" (it bears load on a
-            point of a rim that was chosen for this start, as all but the nearest are).
+            point of a rim that was chosen for this start, as all but the nearest are) or
+            "sub-steps" (of no contact, -1: the step has several, of which another start may have
+            another number).
         vertex: index of the weight, -1 for the other kinds.
     """
 

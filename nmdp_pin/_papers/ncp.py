@@ -49,9 +49,10 @@ class _RigidContacts(NamedTuple):
 class NeNcp(Integrator):
     """Rigid contacts: Signorini's condition and Coulomb's law on velocities, one NCP a step.
 
-    M, c, the contact frames and gaps are those of the start; the PD is implicit and linear as in
-    `NeMdp`; q1 = q0 + h v1. An open contact satisfies v_n >= -gap / h. A closed one satisfies
-    v_n >= depth / push_out, but need not leave by more than its depth in a step.
+    M, the contact frames and gaps are those of the start, c is the mean over a step on which
+    nothing but inertia acts; the PD is implicit and linear as in `NeMdp`; q1 = q0 + h v1. An
+    open contact satisfies v_n >= -gap / h. A closed one satisfies v_n >= depth / push_out, but need
+    not leave by more than its depth in a step.
 
     Args:
         system: simulated system, whose contact law is dry friction.
@@ -92,7 +93,9 @@ class NeNcp(Integrator):
     ) -> StepResult:
         """See `Integrator.step`; forces act at the start of the step, depths are at its end."""
         linear, v, q, iterations = self._step, state.v, state.q, 0
-        start = linear.start(state, command.at(state.t + h), h)
+        start = linear.coasting(linear.start(state, command.at(state.t + h), h))
+        if start is None:
+            return self._failed(state, Status.STALLED, iterations, h)
         contacts = self._contacts(start)
         linear.saturate(q, v, again=False)
         slides = self._slides(v)

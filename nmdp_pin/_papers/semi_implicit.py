@@ -1,6 +1,6 @@
 """Linear dynamics of a semi-implicit step, with all but the velocity at its start."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
@@ -23,7 +23,10 @@ from nmdp_pin._state.state import State
 
 STEP_WORK = 2  # of a step without its impulses, in evaluations: most of it is Python
 MOST_SATURATIONS = 12  # sets of saturated motors that are tried; one or two are usual
-_SHARE = 0.02  # of the energy that moves, which a step may gain: explicit gyroscopic forces add up
+_MOST_ITERATIONS = 20  # of Newton's method for the bias; two are usual
+_PARTS = (1, 2, 4, 8, 16)  # of a step, in which it finds it
+_SETTLED = 1e-10  # share of the largest momentum
+_SHARE = 0.02  # of the energy that moves, which a step may gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +157,42 @@ class SemiImplicit:
         M_hat = start.M + np.diag(h * kd + h**2 * kp) + h**2 * stiffness
         right = start.M @ state.v + h * (constant - kp * error - pull - start.bias)
         return M_hat, right
+
+    def coasting(self, start: StepStart) -> StepStart | None:
+        """The start with the mean bias of a step on which nothing but inertia acts.
+
+        Coriolis forces of the start add energy to whatever turns, in every step; those midway do
+        no work on a single body, whatever its spin. None: they are not found.
+        """
+        h, M, q, before = start.h, start.M, start.state.q, start.state.v
+        zero = np.zeros(self.model.nv)
+        weight = pin.rnea(self.model, self._data, q, zero, zero).copy()
+        for parts in _PARTS:
+            v: np.ndarray | None = before
+            for _ in range(parts):
+                v = None if v is None else self._coasted(start, v, h / parts, weight)
+            if v is not None:
+                return replace(start, bias=weight + M @ (before - v) / h)
+        return None
+
+    def _coasted(
+        self, start: StepStart, before: np.ndarray, h: float, weight: np.ndarray
+    ) -> np.ndarray | None:
+        """Velocity after a time of M dv = -h c((v + before) / 2), by Newton's method, (nv,)."""
+        M, q, v, zero = start.M, start.state.q, before, np.zeros(self.model.nv)
+        momentum = np.abs(M @ before).max(initial=0.0)
+        for _ in range(_MOST_ITERATIONS):
+            middle = 0.5 * (before + v)
+            bias = pin.rnea(self.model, self._data, q, middle, zero) - weight
+            r = M @ (v - before) + h * bias
+            if not np.abs(r).max(initial=0.0) > _SETTLED * momentum:  # numbers may overflow
+                return v
+            by_v = pin.computeRNEADerivatives(self.model, self._data, q, middle, zero)[1]
+            try:
+                v = v - np.linalg.solve(M + 0.5 * h * by_v, r)
+            except np.linalg.LinAlgError:
+                break
+        return None
 
     def end(self, q: np.ndarray, v: np.ndarray) -> tuple[StageIterate, tuple[float, float]]:
         """Kinematics and energies at the end of a step."""

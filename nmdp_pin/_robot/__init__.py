@@ -15,6 +15,8 @@ from nmdp_pin._robot.free_body import free_body, together
 from nmdp_pin._robot.friction_pairs import with_frictions
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic
 from nmdp_pin._robot.loading import load_robot
+from nmdp_pin._robot.loop import Connect, Coupling, Distance, Loop, Weld
+from nmdp_pin._robot.loop_closure import with_loops
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base, ContactPoint
 from nmdp_pin._robot.surface_points import ContactCount

@@ -4,6 +4,7 @@ A contact is a contact point of one body against the surface of another. Both di
 unless a body consists of its contact points: a ball against a box needs no corners of the box.
 """
 
+import functools
 import itertools
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,9 +14,12 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.body_surfaces import body_name, shaped_joints, surfaces_of
-from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints, link_frame
+from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints
+from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.robot import Robot
+from nmdp_pin._robot.trees import placements_at
 from nmdp_pin._terrain import Ellipsoid, Sphere, Terrain
+from nmdp_pin._terrain.shape import box_around
 from nmdp_pin.errors import RobotError
 
 _OVERLAP = 1e-3  # [m]; bodies that lie deeper in each other where they stand are left out
@@ -119,9 +123,9 @@ def _with_pairs(
                 rows.append(own)
                 touches.append(np.full(len(own), other))
     index, touched = np.concatenate(rows), np.concatenate(touches)
-    names = list(points.names)
+    names, bodies = list(points.names), functools.cache(functools.partial(body_name, robot))
     for k, body in zip(index[len(points) :], touched[len(points) :], strict=True):
-        names.append(f"{points.names[k]} on {body_name(robot, int(body))}")
+        names.append(f"{points.names[k]} on {bodies(int(body))}")
     arrays = {name: getattr(points, name)[index] for name in ARRAYS} | {"touches": touched}
     return ContactPoints(tuple(names), **arrays, links=tuple(points.links[k] for k in index))
 
@@ -150,11 +154,11 @@ def _apart(
     robot: Robot, surfaces: dict[int, Terrain], pairs: list[tuple[int, int]]
 ) -> tuple[list[tuple[int, int]], list[str]]:
     """Pairs that do not overlap in the standing pose, and a note on the others."""
-    data = robot.model.createData()
-    pin.forwardKinematics(robot.model, data, robot.standing)
-    kept, left = [], []
+    placements, kept, left = placements_at(robot.model, robot.standing), [], []
+    centres, sizes = _balls(robot, surfaces, placements)
     for a, b in pairs:
-        if _depth(robot, surfaces, data, a, b) > _OVERLAP:
+        near = np.linalg.norm(centres[a] - centres[b]) <= sizes[a] + sizes[b]
+        if near and _depth(robot, surfaces, placements, a, b) > _OVERLAP:
             left.append(f"{body_name(robot, a)} and {body_name(robot, b)}")
         else:
             kept.append((a, b))
@@ -162,12 +166,41 @@ def _apart(
     return kept, [note] if left else []
 
 
-def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b: int) -> float:
+def _balls(
+    robot: Robot, surfaces: dict[int, Terrain], placements: list[pin.SE3]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Balls around the bodies in the world: centres [m], shape (n, 3), and radii [m], shape (n,).
+
+    Radii are inf where a surface has no bounds, and where a body has contact points besides it.
+    """
+    points, n = robot.contact_points, robot.model.njoints
+    own = [np.zeros((0, 3))] * n
+    for joint, surface in surfaces.items():
+        boxes = [box_around(s.collision_geometry(), s.placement) for s in surface.shapes]
+        own[joint] = np.array([corner for box in boxes for corner in box])
+    centres, sizes = np.zeros((n, 3)), np.full(n, np.inf)
+    reach = points.radii + np.linalg.norm(points.semi_axes, axis=2).max(axis=1, initial=0.0)
+    for joint in range(1, n):
+        spheres = (points.joints == joint) & (points.touches == 0)
+        around = np.concatenate([own[joint], points.positions[spheres]])
+        if len(around) and len(own[joint]) and np.isfinite(around).all():
+            centre = 0.5 * (around.min(axis=0) + around.max(axis=0))
+            half = 0.5 * (own[joint].max(axis=0) - own[joint].min(axis=0))
+            gaps = np.linalg.norm(points.positions[spheres] - centre, axis=1) + reach[spheres]
+            shape = np.abs(0.5 * (own[joint].max(axis=0) + own[joint].min(axis=0)) - centre) + half
+            sizes[joint] = max(np.linalg.norm(shape), gaps.max(initial=0.0))
+            centres[joint] = placements[joint].act(centre)
+    return centres, sizes
+
+
+def _depth(
+    robot: Robot, surfaces: dict[int, Terrain], placements: list[pin.SE3], a: int, b: int
+) -> float:
     """Overlap of two bodies, by their shapes and by their contact points [m]."""
     points, depths, sides = robot.contact_points, [-np.inf], []
     for body in (a, b):
         shapes = surfaces[body].shapes if body in surfaces else ()
-        poses = [data.oMi[body] * shape.placement for shape in shapes]
+        poses = [placements[body] * shape.placement for shape in shapes]
         places = [coal.Transform3s(M.rotation, M.translation) for M in poses]
         sides.append([(s.collision_geometry(), M) for s, M in zip(shapes, places, strict=True)])
     for one, other in itertools.product(*sides):
@@ -178,7 +211,7 @@ def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b
         still = ~points.semi_axes.any(axis=(1, 2))
         own = (points.joints == carrier) & (points.touches == 0) & still
         if own.any() and touched in surfaces:
-            M = data.oMi[touched].actInv(data.oMi[carrier])
+            M = placements[touched].actInv(placements[carrier])
             centres = points.positions[own] @ M.rotation.T + M.translation
             gap = surfaces[touched].query(centres).distance - points.radii[own]
             depths.append(float(-gap.min()))

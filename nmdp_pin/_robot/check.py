@@ -184,7 +184,7 @@ def _odd_pose(robot: Robot) -> list[str]:
     if robot.floating and len(robot.contact_points):
         ground = Terrain(Plane(height=robot.lowest_point))
         said += overlap_sentences(OverlapCheck(robot, ground).deepest(q), [0.0])
-    if not robot.floating:
+    if not robot.floating and not robot.loops:
         weight = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), q[0])
         load = (weight - spring_efforts(robot.springs, robot.model, q[0]))[None]
         said += [f"standing still, {text}" for text in efforts_beyond_limits(robot, load)]

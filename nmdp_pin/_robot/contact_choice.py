@@ -17,7 +17,8 @@ from nmdp_pin._robot.contact_geometry import (
     points_on_foot,
     touching_links,
 )
-from nmdp_pin._robot.contact_points import ContactPoints, link_frame, place_points
+from nmdp_pin._robot.contact_points import ContactPoints, place_points
+from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import RobotModel
 from nmdp_pin._robot.settings import ContactPoint

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.settings import ContactPoint
+from nmdp_pin._state.read_only_array import read_only
 from nmdp_pin.errors import RobotError
 
 ARRAYS = ("joints", "positions", "radii", "touches", "semi_axes")
@@ -49,6 +51,8 @@ class ContactPoints:
             object.__setattr__(self, "touches", np.zeros(len(self.names), dtype=int))
         if not len(self.semi_axes):
             object.__setattr__(self, "semi_axes", np.zeros((len(self.names), 3, 3)))
+        for name in ARRAYS:
+            object.__setattr__(self, name, read_only(getattr(self, name)))
         if not self.links:
             object.__setattr__(self, "links", ("",) * len(self.names))
         if (np.diff((self.touches != 0).astype(int)) < 0).any():
@@ -112,13 +116,3 @@ def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) ->
         semi_axes=axes,
         links=tuple(point.link for point in points),
     )
-
-
-def link_frame(model: pin.Model, name: str, file: str, element: str) -> pin.Frame:
-    """Frame of a link, or another named frame."""
-    if model.existFrame(name, pin.BODY):
-        return model.frames[model.getFrameId(name, pin.BODY)]
-    if model.existFrame(name):
-        return model.frames[model.getFrameId(name)]
-    links = ", ".join(frame.name for frame in model.frames if frame.type == pin.BODY)
-    raise RobotError(f"link '{name}' does not exist; links: {links}", file=file, element=element)

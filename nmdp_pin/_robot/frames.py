@@ -3,7 +3,7 @@
 import pinocchio as pin
 
 from nmdp_pin._options import unknown
-from nmdp_pin.errors import NmdpError
+from nmdp_pin.errors import NmdpError, RobotError
 
 
 def base_frame(model: pin.Model) -> int:
@@ -30,3 +30,13 @@ def frame_named(model: pin.Model, name: str | None, error: type[NmdpError], what
         known = [frame.name for frame in list(model.frames)[1:]]
         raise error(f"{what}: {unknown(name, 'a link or frame of the robot', known)}")
     return int(model.getFrameId(name))
+
+
+def link_frame(model: pin.Model, name: str, file: str, element: str) -> pin.Frame:
+    """Frame of a link, or another named frame."""
+    if model.existFrame(name, pin.BODY):
+        return model.frames[model.getFrameId(name, pin.BODY)]
+    if model.existFrame(name):
+        return model.frames[model.getFrameId(name)]
+    links = ", ".join(frame.name for frame in model.frames if frame.type == pin.BODY)
+    raise RobotError(f"link '{name}' does not exist; links: {links}", file=file, element=element)

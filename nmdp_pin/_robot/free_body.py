@@ -135,7 +135,8 @@ def _prefixed(robot: Robot) -> Robot:
     )
     links = tuple(_behind(robot.name, link) for link in points.links)
     points = replace(points, names=names, links=links)
-    return replace(robot, model=model, contact_points=points)
+    loops = tuple(loop.beside(robot.name) for loop in robot.loops)
+    return replace(robot, model=model, contact_points=points, loops=loops)
 
 
 def _behind(prefix: str, link: str) -> str:
@@ -163,6 +164,7 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         collision_model=None if a.missing_collisions or b.missing_collisions else collision,
         limits=a.limits.beside(b.limits, f"{b.name}/"),
         springs=(*a.springs, *(replace(s, joint=f"{b.name}/{s.joint}") for s in b.springs)),
+        loops=(*a.loops, *b.loops),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
         frictions={**a.frictions, **_shifted(b.frictions, shift)},
         disabled=a.disabled | {(i + shift, j + shift) for i, j in b.disabled},

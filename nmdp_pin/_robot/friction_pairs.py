@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from nmdp_pin._options import Number, checked
-from nmdp_pin._robot.contact_points import link_frame
+from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin.errors import RobotError
 

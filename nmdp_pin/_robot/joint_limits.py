@@ -6,6 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._state.read_only_array import read_only
+
+ARRAYS = ("lower", "upper", "effort", "friction")
+"""Names of the fields of `JointLimits` that have a number for each velocity."""
+
 # Pinocchio's base joints have the largest float for a limit.
 _UNLIMITED = 1e300
 
@@ -113,6 +118,11 @@ class JointLimits:
             or (joint.nv == 1 and model.upperEffortLimit[joint.idx_v] == 0.0)
         ]
 
+    def read_only(self) -> "JointLimits":
+        """The same bounds in arrays that cannot be written."""
+        arrays = {name: read_only(getattr(self, name)) for name in ARRAYS}
+        return JointLimits(**arrays, mimics=self.mimics)
+
     @property
     def bounded(self) -> np.ndarray:
         """The joints with a stop or dry friction, as indices in v, shape (r,)."""
@@ -141,8 +151,7 @@ class JointLimits:
             replace(m, joint=f"{prefix}{m.joint}", primary=f"{prefix}{m.primary}")
             for m in other.mimics
         )
-        names = ("lower", "upper", "effort", "friction")
-        both = {n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in names}
+        both = {n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in ARRAYS}
         return JointLimits(**both, mimics=self.mimics + mimics)
 
 

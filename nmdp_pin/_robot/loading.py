@@ -14,6 +14,8 @@ from nmdp_pin._robot.body_surfaces import decomposed
 from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic, resolved, simple_joints
+from nmdp_pin._robot.loop import Loop
+from nmdp_pin._robot.loop_closure import with_loops
 from nmdp_pin._robot.mjcf import describe_mjcf
 from nmdp_pin._robot.model import (
     FREE_JOINTS,
@@ -215,25 +217,28 @@ def assemble(
         ),
     ):
         notes += [f"{what}: {', '.join(names)}"] if names else []
-    return Robot(
-        name=files.name or described.name,
-        model=model,
-        contact_points=points,
-        driven=np.array(sorted(joint.idx_v for joint in motored if joint.nv == 1), dtype=int),
-        standing=standing,
-        gaits={name: gait for name, gait in gaits.items() if name not in still},
-        visual_model=None if described.missing_visuals else body.visual,
-        collision_model=None if described.missing_collisions else body.collision,
-        source=str(files.urdf),
-        limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
-        springs=_springs(files, described, model),
-        kp=kp,
-        kd=kd,
-        disabled=_disabled(body, srdf.apart if srdf else described.apart),
-        notes=tuple(notes),
-        warnings=tuple(odd),
-        missing_visuals=described.missing_visuals,
-        missing_collisions=described.missing_collisions,
+    return _looped(
+        Robot(
+            name=files.name or described.name,
+            model=model,
+            contact_points=points,
+            driven=np.array(sorted(joint.idx_v for joint in motored if joint.nv == 1), dtype=int),
+            standing=standing,
+            gaits={name: gait for name, gait in gaits.items() if name not in still},
+            visual_model=None if described.missing_visuals else body.visual,
+            collision_model=None if described.missing_collisions else body.collision,
+            source=str(files.urdf),
+            limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
+            springs=_springs(files, described, model),
+            kp=kp,
+            kd=kd,
+            disabled=_disabled(body, srdf.apart if srdf else described.apart),
+            notes=tuple(notes),
+            warnings=tuple(odd),
+            missing_visuals=described.missing_visuals,
+            missing_collisions=described.missing_collisions,
+        ),
+        [*described.loops, *settings.build_loops(files.settings_file)],
     )
 
 
@@ -341,6 +346,17 @@ def _springs(files: RobotFiles, described: Description, model: pin.Model) -> tup
             )
         given[name] = Spring(name, table.stiffness, table.springref)
     return tuple(s for s in given.values() if s.stiffness > 0.0 and model.existJointName(s.joint))
+
+
+def _looped(robot: Robot, loops: Sequence[Loop]) -> Robot:
+    """The robot with those loops whose ends move against each other."""
+    holding = [loop for loop in loops if loop.holds(robot.model, robot.source)]
+    closed = with_loops(robot, holding)
+    if len(holding) == len(loops):
+        return closed
+    idle = ", ".join(loop.name for loop in loops if loop not in holding)
+    note = f"loops of what does not move against each other, left out: {idle}"
+    return dataclasses.replace(closed, notes=(*robot.notes, note))
 
 
 def _disabled(body: RobotModel, apart: frozenset[frozenset[str]]) -> frozenset[tuple[int, int]]:

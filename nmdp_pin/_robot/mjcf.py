@@ -12,6 +12,7 @@ import numpy as np
 from nmdp_pin._files.input_file import open_input
 from nmdp_pin._files.limited_process import within_limits
 from nmdp_pin._robot.joint_limits import Mimic
+from nmdp_pin._robot.mjcf_loops import loops_of
 from nmdp_pin._robot.mjcf_model import BALL, FREE, MjcfModel
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
 from nmdp_pin._robot.model import HELD, LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
@@ -75,7 +76,8 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
     except ValueError as error:
         raise RobotError(f"pinocchio cannot read it: {one_line(error)}", file=str(path)) from error
     posture, root = tree.posture(m.key_qpos[0] if m.nkey else m.qpos0)
-    mimics, others = _mimics(m, tree.joints, motors.driven)
+    mimics, copying = _mimics(m, tree.joints, motors.driven)
+    loops, others = loops_of(m, tree, copying)
     scalar = [(tree.joints[j], m.jnt_dofadr[j]) for j in np.flatnonzero(m.jnt_type >= SLIDE)]
     kp, kd = (
         {name: float(values[v]) for name, v in scalar if values[v] > 0.0}
@@ -102,6 +104,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         root=root,
         mimics=mimics,
         springs=tree.springs(),
+        loops=loops,
         posture=posture,
         apart=tree.apart(),
         kp=kp,
@@ -172,27 +175,25 @@ def _hold_damped(m: Any) -> list[str]:
     return [f"damping above {LARGEST_NUMBER:g} is taken as that, of joints {', '.join(names)}"]
 
 
-def _mimics(m: Any, names: list[str], driven: list[int]) -> tuple[tuple[Mimic, ...], list[str]]:
-    """Equalities that make a joint copy another, and a sentence on all others.
+def _mimics(m: Any, names: list[str], driven: list[int]) -> tuple[tuple[Mimic, ...], set[int]]:
+    """Linear equalities, which make a joint copy another, and their indices.
 
     Of the two joints of an equality that one is the primary which has a motor.
     """
     from mujoco import mjtEq
 
-    found, others = [], []
+    found, indices = [], set()
     for e in np.flatnonzero(m.eq_active0).tolist():
         a, b = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
         offset, slope, *curved = m.eq_data[e, :5].tolist()
         if m.eq_type[e] != mjtEq.mjEQ_JOINT or b < 0 or any(curved):
-            kind = mjtEq(m.eq_type[e]).name.removeprefix("mjEQ_").lower()
-            others.append(f"'{m.equality(e).name or e}' ({kind})")
             continue
         offset += float(m.qpos0[m.jnt_qposadr[a]] - slope * m.qpos0[m.jnt_qposadr[b]])
         if a in driven and b not in driven and slope != 0.0:
             a, b, slope, offset = b, a, 1.0 / slope, -offset / slope
         found.append(Mimic(names[a], names[b], slope, offset))
-    said = f"not simulated: equalities that are no mimic joint: {', '.join(others)}"
-    return tuple(found), [said] if others else []
+        indices.add(e)
+    return tuple(found), indices
 
 
 def _left_out(m: Any, tree: MjcfModel, touching: np.ndarray) -> list[str]:

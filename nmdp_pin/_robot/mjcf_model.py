@@ -29,7 +29,7 @@ class MjcfModel:
         self.joints = _unique(given, "joint", RESERVED)
         # joints of which the name was taken, and their new names
         self.renamed = {a: b for a, b in zip(given, self.joints, strict=True) if a and a != b}
-        self._bodies = _unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))
+        self.bodies = _unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))
         roots = {int(m.body_rootid[body]) for body in m.jnt_bodyid}
         # the only body of the world that moves has a free joint, which the model is without
         self.floats = len(roots) == 1 and m.jnt_type[0] == FREE
@@ -42,7 +42,7 @@ class MjcfModel:
             name, body = m.site(k).name, int(m.site_bodyid[k])
             if name and body in self.at and not self.model.existFrame(name):
                 joint, parent, place = self.at[body]
-                place = place * _placement(m.site_pos[k], m.site_quat[k])
+                place = place * placement(m.site_pos[k], m.site_quat[k])
                 self.model.addFrame(pin.Frame(name, joint, parent, place, pin.OP_FRAME))
         off = m.opt.disableflags & mjtDisableBit.mjDSBL_GRAVITY
         self.model.gravity.linear = np.zeros(3) if off else m.opt.gravity
@@ -74,7 +74,7 @@ class MjcfModel:
             elif kind == BALL:
                 found[name] = _turn(qpos[k : k + 4]).coeffs()
             elif self.floats:
-                root = _placement(qpos[k : k + 3], qpos[k + 3 : k + 7])
+                root = placement(qpos[k : k + 3], qpos[k + 3 : k + 7])
             else:
                 found[name] = np.array(qpos[k : k + 3])
                 turned = self.model.names[self.model.getJointId(name) + 1]
@@ -112,7 +112,7 @@ class MjcfModel:
         meets[[*first, *second], [*second, *first]] = 0
         first, second = m.geom_bodyid[m.pair_geom1], m.geom_bodyid[m.pair_geom2]
         meets[[*first, *second], [*second, *first]] = 1
-        names = self._bodies
+        names = self.bodies
         return frozenset(frozenset({names[a], names[b]}) for a, b in np.argwhere(meets == 0))
 
     def geometry(self, wanted: np.ndarray) -> pin.GeometryModel:
@@ -124,7 +124,7 @@ class MjcfModel:
             if solid is None:
                 continue
             joint, frame, place = self.at[int(m.geom_bodyid[k])]
-            place = place * _placement(m.geom_pos[k], m.geom_quat[k])
+            place = place * placement(m.geom_pos[k], m.geom_quat[k])
             shape = pin.GeometryObject(names[k], joint, frame, place, solid)
             color, material = m.geom_rgba[k], int(m.geom_matid[k])
             color = m.mat_rgba[material] if material >= 0 and (color == _GREY).all() else color
@@ -133,11 +133,11 @@ class MjcfModel:
         return shapes
 
     def _add_body(self, body: int) -> None:
-        m, model, name = self._m, self.model, self._bodies[body]
+        m, model, name = self._m, self.model, self.bodies[body]
         joint, carrier, place = self.at[int(m.body_parentid[body])]
         joints = range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])
         if not (self.floats and 0 in joints):  # a floating base is where its pose says
-            place = place * _placement(m.body_pos[body], m.body_quat[body])
+            place = place * placement(m.body_pos[body], m.body_quat[body])
             for j in joints:
                 joint, place = self._add_joint(j, joint, place)
                 carrier = model.getFrameId(model.names[joint], pin.JOINT)
@@ -193,7 +193,7 @@ def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
     return make(*sizes.tolist()) if make else None
 
 
-def _placement(position: np.ndarray, turn: np.ndarray) -> pin.SE3:
+def placement(position: np.ndarray, turn: np.ndarray) -> pin.SE3:
     """Placement of a position and a quaternion (w, x, y, z)."""
     return pin.SE3(_turn(turn), np.array(position))
 

@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.joint_limits import Mimic, named_joints
+from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.settings import Base
 from nmdp_pin._robot.spring import Spring
@@ -46,6 +47,7 @@ class Description:
     root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # of the root link; never written to
     mimics: tuple[Mimic, ...] = ()
     springs: tuple[Spring, ...] = ()
+    loops: tuple[Loop, ...] = ()
     posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)  # 0 where absent
     apart: frozenset[frozenset[str]] = frozenset()  # pairs of links that never touch
     kp: Mapping[str, float] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Robots: models with contact points, driven joints, limits and gaits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pinocchio as pin
@@ -10,9 +10,11 @@ from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits
+from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._robot.spring import Spring
+from nmdp_pin._state.read_only_array import read_only
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RobotError
@@ -23,7 +25,9 @@ _STANDING = 0.002
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """Robot that is ready for simulation.
+    """Robot that is ready for simulation; its arrays are read-only.
+
+    A simulator owns a copy: what changes in `model` afterwards changes no step.
 
     Args:
         name: name in scenarios.
@@ -37,6 +41,7 @@ class Robot:
         source: path of the URDF.
         limits: bounds of the joints; None: no bounds.
         springs: springs of joints.
+        loops: closed loops, which the standing pose closes; `with_loops` adds them.
         kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
         kd: velocity gains of them, by joint [N m s/rad or N s/m].
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
@@ -66,6 +71,7 @@ class Robot:
     source: str = ""
     limits: JointLimits = None  # type: ignore[assignment]  # filled in below
     springs: tuple[Spring, ...] = ()
+    loops: tuple[Loop, ...] = ()
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
@@ -87,6 +93,22 @@ class Robot:
                 )
         if self.limits is None:
             object.__setattr__(self, "limits", JointLimits.none(self.model.nv))
+        object.__setattr__(self, "limits", self.limits.read_only())
+        for name in ("driven", "standing"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    def copy(self) -> "Robot":
+        """Copy with models of its own; the shapes and meshes, which nobody changes, are shared."""
+        geometry = self.collision_model
+        return replace(
+            self,
+            model=pin.Model(self.model),
+            collision_model=None if geometry is None else geometry.copy(),
+            kp=dict(self.kp),
+            kd=dict(self.kd),
+            surfaces=dict(self.surfaces),
+            frictions=dict(self.frictions),
+        )
 
     @property
     def mass(self) -> float:

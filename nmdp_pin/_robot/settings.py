@@ -7,8 +7,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from nmdp_pin._files.input_file import read_toml
-from nmdp_pin._options import sentence, unknown
+from nmdp_pin._options import options_of, sentence, unknown
 from nmdp_pin._robot.gait import Gait
+from nmdp_pin._robot.loop import KINDS, Loop
 from nmdp_pin.errors import ControlError, RobotError
 
 Base = Literal["free-flyer", "planar", "fixed"]
@@ -108,8 +109,31 @@ class RobotSettings(_Table):
     standing: Standing = Standing()
     armature: Inertia | dict[str, Inertia] = 0.0  # of rotors [kg m^2 or kg], of all or by joint
     springs: dict[str, SpringTable] = {}  # by joint
+    loops: list[dict[str, Any]] = []  # each with its kind and the fields of its class
     contact: list[ContactPoint] | None = None  # None: chosen from the collision geometry
     gaits: dict[str, GaitTable] = {}
+
+    def build_loops(self, file: str) -> list[Loop]:
+        """Loops of the file."""
+        loops = list[Loop]()
+        for number, table in enumerate(self.loops):
+            element = f"loops.{number}"
+            kind, given = table.get("kind"), {k: x for k, x in table.items() if k != "kind"}
+            if kind not in KINDS:
+                what = f"kind must be one of {', '.join(KINDS)}, got {kind!r}"
+                raise RobotError(what, file=file, element=element)
+            known = options_of(KINDS[kind])
+            missing = [name for name, option in known.items() if option.default is ...]
+            for name in [*given, *(name for name in missing if name not in given)]:
+                if name not in known or name not in given:
+                    what = unknown(name, "a key of this table", ["kind", *known])
+                    what = what if name not in known else f"{name} is missing"
+                    raise RobotError(what, file=file, element=element)
+            try:
+                loops.append(KINDS[kind](**given))
+            except RobotError as error:
+                raise RobotError(str(error), file=file, element=element) from error
+        return loops
 
     def build_gaits(self, file: str) -> dict[str, Gait]:
         """Gaits of the file."""

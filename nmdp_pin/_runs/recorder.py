@@ -19,6 +19,7 @@ from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.frames import base_frame
+from nmdp_pin._robot.loop_closure import loop_energy
 from nmdp_pin._runs.recording import (
     FORMAT,
     ROWS,
@@ -94,7 +95,8 @@ class Recorder(AbstractContextManager["Recorder"]):
             v=v,
             kinetic_energy=kinetic_energy(model, data, q, v),
             potential_energy=pin.computePotentialEnergy(model, data, q)
-            + spring_energy(joints_of(robot).springs, np.asarray(q, dtype=float)),
+            + spring_energy(joints_of(robot).springs, np.asarray(q, dtype=float))
+            + loop_energy(robot, q),
             **dict.fromkeys(_UNKNOWN, np.nan),
             **members(self._readings or {}),
         )

@@ -103,7 +103,7 @@ class JointWrench(Sensor):
     that of stops and friction, less what the armature of the rotor takes.
 
     Args:
-        joint: joint that moves.
+        joint: joint that moves, of a robot without closed loops.
     """
 
     joint: str
@@ -116,6 +116,9 @@ class JointWrench(Sensor):
         if self.joint not in known:
             what = unknown(self.joint, f"a joint of robot '{robot.name}' that moves", known)
             raise SensorError(f"sensor '{self.key}': {what}")
+        if robot.loops:
+            what = "what joints transmit is not known of robots with closed loops"
+            raise SensorError(f"sensor '{self.key}': {what}; use StepResult.loop_forces")
         return (6,)
 
     def measure(self, at: Instant) -> np.ndarray:

@@ -44,7 +44,7 @@ class ArgumentCheck:
     def __init__(self, robot: Robot, n_pairs: int, n_vertices: int) -> None:
         self._model, self._driven = robot.model, robot.driven
         self._base = base_velocities(robot.model, robot.driven)
-        self._n_joints = len(robot.limits.bounded)
+        self._n_joints = len(robot.limits.bounded) + sum(loop.rows for loop in robot.loops)
         self._n_pairs, self._n_vertices = n_pairs, n_vertices
 
     def state(self, state: State) -> None:

@@ -1,9 +1,9 @@
 """Simulation of a robot on a terrain, with a contact law and a method."""
 
+import functools
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from nmdp_pin._control.controller import Command, CommandSource, Timed
 from nmdp_pin._control.conversion import ControllerLike, controller_of
 from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
+from nmdp_pin._dynamics.parameter_set import ParameterSet
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (
+    INTEGRATORS,
     Integrator,
     StepResult,
     integrator_named,
@@ -24,6 +26,7 @@ from nmdp_pin._integrators import (
 )
 from nmdp_pin._integrators.presets import check_recovery, preset_options
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.loop_closure import OPEN, closed
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
 from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer
 from nmdp_pin._simulator.step_control import Halving, StepControl, StepFailed
@@ -35,8 +38,9 @@ from nmdp_pin.errors import IntegratorError, StateError
 class Simulator:
     """Simulator of a robot on a terrain.
 
-    `step` is pure: equal arguments give equal bits. The scratch memory of a simulator is protected
-    by a lock, so threads that share one wait for each other; pickling rebuilds it.
+    `step` is pure: equal arguments give equal bits. The simulator owns a copy of the robot, which
+    what happens to the given one does not change. Its scratch memory is protected by a lock, so
+    threads that share one wait for each other; pickling rebuilds it.
 
     Args:
         robot: the robot, with the bodies that move beside it.
@@ -71,19 +75,24 @@ class Simulator:
             preferred = table.pop("control", None)
             control = preferred if control is None else control
             options = {**table, **options}
-        self.system = System(robot, terrain, contact)
+        given = System(robot, terrain, contact)
         self.method, self.options = method, dict(options)
         self.control = Halving() if control is None else control
+        self._own(replace(given, robot=given.robot.copy()))
+
+    def _own(self, system: System[Any]) -> None:
+        """Take a system that nobody else has."""
+        self.system, own = system, system.robot
         self._integrator = self._build()
         n_pairs = n_pairs_of(self._integrator.candidates)
-        self._check = ArgumentCheck(robot, n_pairs, contact.n_vertices)
-        self._lock, self._loads = threading.Lock(), Loads(robot.model)
-        self.vector = StateVector(robot.model)
+        self._check = ArgumentCheck(own, n_pairs, system.law.n_vertices)
+        self._lock, self._loads = threading.Lock(), Loads(own.model)
+        self.vector = StateVector(own.model)
 
-    @property
+    @functools.cached_property
     def robot(self) -> Robot:
-        """Robot of the system."""
-        return self.system.robot
+        """Copy of the simulated robot: what changes in its model changes no step."""
+        return self.system.robot.copy()
 
     @property
     def terrain(self) -> Terrain:
@@ -117,9 +126,15 @@ class Simulator:
                 f"{method.law_type.__name__}, got "
                 f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
             )
+        if self.robot.loops and not method.closes_loops:
+            able = [name for name, other in INTEGRATORS.items() if other.closes_loops]
+            raise IntegratorError(
+                f"method '{self.method}' does not simulate closed loops, such as the "
+                f"{self.robot.loops[0].name}; these do: {', '.join(able)}"
+            )
         self.control.check(method)
         if isinstance(law, WrenchSpace) and type(law) is not FrictionCone:
-            check_shapes(law, self.robot)
+            check_shapes(law, self.system.robot)
         try:
             return method(self.system, **self.options)
         except TypeError as error:
@@ -127,7 +142,27 @@ class Simulator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         keywords = {"control": self.control, **self.options}
-        return partial(Simulator, **keywords), (self.robot, self.terrain, self.contact, self.method)
+        parts = self.system.robot, self.terrain, self.contact, self.method
+        return functools.partial(Simulator, **keywords), parts
+
+    def with_parameters(self, **parameters: Any) -> "Simulator":
+        """Make a simulator of the same system with other parameters, without reading files.
+
+        Its steps are equal to the bit to those of a simulator of a robot, terrain and law with
+        these parameters. A warm start of this one serves there too, unless `limits` bound other
+        joints.
+
+        Args:
+            parameters: `mass`, `friction`, `armature`, `limits`, `gravity`, `stiffness`; names and
+                conventions are those of derivatives (docs/parameters.md).
+
+        Raises:
+            ParameterError: a name is unknown, or a value does not fit.
+        """
+        result = object.__new__(Simulator)
+        result.method, result.options, result.control = self.method, self.options, self.control
+        result._own(ParameterSet.of(parameters).changed(self.system))
+        return result
 
     def state(
         self,
@@ -139,6 +174,9 @@ class Simulator:
     ) -> State:
         """Make a checked state; the default is the standing pose at rest.
 
+        A configuration in which loops of the robot are open is moved to a near one that closes
+        them.
+
         Args:
             q: configuration, shape (nq,).
             v: velocity, shape (nv,); the linear velocity of a floating base is in the world frame.
@@ -147,10 +185,12 @@ class Simulator:
                 in the frame of the base, shape (nv,); replaces v.
 
         Raises:
-            StateError: a shape is wrong, a number is not finite, or q is off its manifold.
+            StateError: a shape is wrong, a number is not finite, q is off its manifold, or no
+                configuration near it closes the loops.
         """
-        model = self.robot.model
-        q = numbers("q", self.robot.standing if q is None else q, StateError).copy()
+        robot = self.system.robot
+        model, loops = robot.model, robot.loops
+        q = numbers("q", robot.standing if q is None else q, StateError).copy()
         if free_flyer_v is not None:
             if v is not None:
                 raise StateError("give one of v and free_flyer_v")
@@ -158,6 +198,13 @@ class Simulator:
         v = numbers("v", np.zeros(model.nv) if v is None else v, StateError).copy()
         state = State(t, q, v)
         self._check.state(state)
+        if loops:
+            q, missed, worst = closed(model, loops, q)
+            if missed > OPEN:
+                raise StateError(
+                    f"no configuration near q closes the {worst}: {missed:.2g} m or rad are left"
+                )
+            state = State(t, q, v)
         return state
 
     def step(

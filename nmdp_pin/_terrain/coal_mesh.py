@@ -1,5 +1,6 @@
 """Triangle meshes as geometries of coal, and geometries of coal as triangle meshes."""
 
+import itertools
 from typing import Any
 
 import coal
@@ -7,6 +8,11 @@ import numpy as np
 
 _SIDES = 32  # of a round solid
 _SUBDIVISIONS = 3  # of an icosahedron; 1280 triangles
+_SIGNS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))  # of the corners of a box
+_FACES = (  # of a box, anticlockwise from outside
+    *((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1)),
+    *((2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)),
+)
 
 
 def triangle_geometry(vertices: np.ndarray, faces: np.ndarray) -> coal.BVHModelOBBRSS:
@@ -22,6 +28,23 @@ def triangle_geometry(vertices: np.ndarray, faces: np.ndarray) -> coal.BVHModelO
     geometry.endModel()
     geometry.computeLocalAABB()
     return geometry
+
+
+def box_hull(half_extents: np.ndarray) -> coal.ConvexBase:
+    """A box as the hull of its corners, whose distances are the same in every process.
+
+    Those of `coal.Box` differ by 1e-10 of its size, by the first box that the process has met
+    (coal 3.0.3, `getShapeSupport`).
+
+    Args:
+        half_extents: half of the edges [m], shape (3,).
+    """
+    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    for corner in _SIGNS * half_extents:
+        points.append(corner)
+    for face in _FACES:
+        triangles.append(coal.Triangle(*face))
+    return coal.Convex(points, triangles)
 
 
 def mesh_vertices(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:

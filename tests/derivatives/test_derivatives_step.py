@@ -15,7 +15,7 @@ from derivative_scenes import check
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
 from nmdp_pin._control.controller import CommandSource
-from nmdp_pin._robot import free_body
+from nmdp_pin._robot import ContactPoints, Robot, free_body
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving
@@ -28,6 +28,7 @@ from nmdp_pin.errors import DerivativeError
 RELATIVE = scenes.RELATIVE
 REDUNDANT = 1e-5  # of four feet that share a load; their differences are good to 5e-6
 MINIMISED = 1e-4  # of velocities that are known to the 1e-11 rad/s that PGM leaves
+STEPPED = 1e-9  # [rad/s, m/s] of velocities of steps that are solved to rounding
 SHALLOW = 1e-4  # differences over 1e-11 m
 # Remainders of feet that stick are those of solutions below: 1e-10 m/s, of motions of 3e-12 m.
 SMALLEST = 1e-6
@@ -246,6 +247,7 @@ def test_sub_steps_are_chained(method, control, order):
     assert result.status.ok
     assert len(result.step_sizes) >= 2
     found = StepDifferentiator(sim)(space.unpack(x), None, 2 * H, result=result)
+    assert found.one_sided.count(Switch(-1, "sub-steps")) == 1
     for d in np.random.default_rng(0).standard_normal((3, space.ndx)):
         d[: space.nv] *= H
         ends = []
@@ -391,6 +393,64 @@ def test_what_has_no_derivatives_says_so(method, options, message):
     )
     with pytest.raises(DerivativeError, match=message):
         StepDifferentiator(sim)
+
+
+def composite(*parts):
+    """A composite joint."""
+    joint = pin.JointModelComposite(parts[0])
+    for part in parts[1:]:
+        joint.addJoint(part)
+    return joint
+
+
+def arm_with(joints):
+    """A link on a hinge, joints without mass between them, and a link on these."""
+    model, parent = pin.Model(), 0
+    place = pin.SE3(pin.utils.rotate("x", 0.3), np.array([0.2, 0.0, 0.5]))
+    inertia = pin.Inertia(0.7, np.array([0.1, 0.02, -0.03]), np.diag([0.011, 0.012, 0.013]))
+    for k, joint in enumerate([pin.JointModelRY(), *joints]):
+        parent = model.addJoint(parent, joint, place if k < 2 else pin.SE3.Identity(), f"j{k}")
+        if k in (0, len(joints)):
+            model.appendBodyToJoint(parent, inertia, pin.SE3.Identity())
+    points = ContactPoints((), np.zeros(0, dtype=int), np.zeros((0, 3)), np.zeros(0))
+    robot = Robot("arm", model, points, np.arange(model.nv), pin.neutral(model))
+    sim = Simulator(robot, bodies.ground(), FrictionCone(stiffness=1e4), order=1)
+    q = pin.integrate(model, robot.standing, np.linspace(0.2, 0.5, model.nv))
+    return sim, sim.state(q, np.linspace(-0.5, 0.5, model.nv))
+
+
+PARTS = {
+    "Universal": (pin.JointModelRX(), pin.JointModelRY()),
+    "SphericalZYX": (pin.JointModelRZ(), pin.JointModelRY(), pin.JointModelRX()),
+    "Composite": (pin.JointModelRX(), pin.JointModelPY(), pin.JointModelRZ()),
+}
+TURNING = {
+    "Universal": pin.JointModelUniversal(*np.eye(3)[:2]),
+    "SphericalZYX": pin.JointModelSphericalZYX(),
+    "Composite": composite(*PARTS["Composite"]),
+}
+
+
+@pytest.mark.parametrize("kind", TURNING)
+def test_joints_whose_motions_turn(kind):
+    """They step as their parts one after the other, which have derivatives; they are refused."""
+    sim, state = arm_with([TURNING[kind]])
+    with pytest.raises(DerivativeError, match=rf"'j1' \({kind}\) has motions that depend"):
+        StepDifferentiator(sim)
+    apart, same = arm_with(PARTS[kind])
+    whole, parts = scenes.solved_to_rounding(sim), scenes.solved_to_rounding(apart)
+    result, expected = whole.step(state, None, H), parts.step(same, None, H)
+    np.testing.assert_allclose(result.state.v, expected.state.v, atol=STEPPED)
+    check(apart, same, Command(), H)
+
+
+@pytest.mark.parametrize(
+    "joint", [composite(pin.JointModelPX(), pin.JointModelPY()), pin.JointModelHX(0.1)]
+)
+def test_other_joints_whose_motions_are_constant(joint):
+    """Composite joints of slides, and screws: as central differences."""
+    sim, state = arm_with([joint])
+    check(sim, state, Command(), H)
 
 
 def test_derivatives_of_steps_that_failed_stay_so():

@@ -28,6 +28,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
         ["--size", "1", "--links", "--steps", "1", "--threads", "1"],
         {"REPEATS": 1, "LENGTH": 2},
     ),
+    "gpu": (["--size", "1", "--dtype", "float64", "--schedule", "own", "--steps", "1"], {}),
     "chaos": (
         ["--motion", "robosimian-jump-paper", "--preset", "recommended", "--ms", "50"],
         {"RUNS": 2, "SIZES": (1e-6,), "NMDP_STEPS": (0.04, 0.05), "DRAWS": 2},

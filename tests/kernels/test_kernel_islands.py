@@ -12,7 +12,7 @@ from nmdp_pin._kernels.step.islands import add_work, find_islands, island_of_row
 from nmdp_pin._kernels.step.stage import kinematics
 from nmdp_pin._kernels.step.step_start import open_step
 from nmdp_pin._kernels.tree.tree import body_twists
-from nmdp_pin._robot import free_body, together, touching
+from nmdp_pin._robot import Distance, Weld, free_body, together, touching, with_loops
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Box, Plane, Terrain
 
@@ -49,7 +49,7 @@ def test_islands(places, expected):
     q, v = robot.standing, np.random.default_rng(1).standard_normal(model.nv)
     open_step(form.record, form.start(State(0.0, q, v), [Command()], H, None), memory)
     islands, contacts = memory.islands, memory.stage.contacts
-    find_islands(form.tree, contacts, islands)
+    find_islands(form.tree, contacts, form.joints.loops, islands)
     count = max(expected) + 1
     of_bodies = np.repeat(expected, 2)  # a translation and a turn each
     assert islands.count[0] == count
@@ -75,3 +75,20 @@ def test_islands(places, expected):
     add_work(at, 0.5, islands, work)
     powers = np.bincount(islands.of_dofs, 0.5 * v)
     assert work == pytest.approx(1.0 + np.pad(powers, (0, 8 - count)), abs=ROUNDING)
+
+
+def test_loops_join_islands():
+    """Bodies that a loop holds together are one island, those held to the world are not."""
+    bodies = [
+        free_body(f"cube{k}", Box(size=(0.2, 0.2, 0.2)), mass=mass, position=(float(k), 0.0, 1.0))
+        for k, mass in enumerate(MASSES)
+    ]
+    loops = [Weld(first="cube0"), Weld(first="cube3"), Distance(first="cube1", second="cube3")]
+    robot = with_loops(together(bodies[0], bodies[1:]), loops)
+    form = CompiledSystem(System(robot, Terrain([Plane()]), FrictionCone(stiffness=1e6)))
+    memory = form.new_memory()
+    find_islands(form.tree, memory.stage.contacts, form.joints.loops, memory.islands)
+    assert memory.islands.of_bodies.tolist() == [-1, 0, 0, 1, 1, 2, 2, 1, 1]
+    rows = memory.stage.contacts.n[0] + np.array([0, 6, 12])
+    found = [island_of_row(form.record, memory.stage.contacts, memory.islands, i) for i in rows]
+    assert found == [0, 1, 1]

@@ -20,6 +20,7 @@ from nmdp_pin._kernels.step import position_step
 from nmdp_pin._kernels.step.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
 from nmdp_pin._kernels.tree import joints as kernels
 from nmdp_pin._kernels.tree.joints import LEAST_SHARE, Joints, Torque
+from nmdp_pin._kernels.tree.loops import Loops
 from nmdp_pin._kernels.tree.springs import Springs, add_springs, spring_energy
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._state.state import State
@@ -50,6 +51,17 @@ NO_SPRINGS = {
 }
 
 
+NO_LOOPS = Loops(
+    **{n: np.zeros(1, int) for n in ("first", "felt")},
+    **{n: np.zeros(0, int) for n in ("kinds", "dofs", "carriers")},
+    **{n: np.zeros((0, 2), int) for n in ("bodies", "coordinates")},
+    **{n: np.zeros(0) for n in ("lengths", "compliance", "signs")},
+    frames=np.zeros((0, 2, 4, 3)),
+    polynomials=np.zeros((0, 5)),
+    springs=np.zeros(0, bool),
+)
+
+
 def springs_of(**fields):
     """Springs, none but for those given."""
     return Springs(**(NO_SPRINGS | {name: np.array(value) for name, value in fields.items()}))
@@ -58,7 +70,7 @@ def springs_of(**fields):
 def joints_of(**fields):
     """Bounds of joints, none but for those given."""
     given = {name: np.array(value) for name, value in fields.items()}
-    return Joints(**(NONE | given), springs=springs_of())
+    return Joints(**(NONE | given), springs=springs_of(), loops=NO_LOOPS)
 
 
 POSITIONS = {  # between the stops of -0.5 and 1, of 100 N m/rad, with a friction of 3 N m

@@ -34,7 +34,9 @@ pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are no
 def stage(target):
     """A record with numbers, arrays and a record, whose target is given."""
     torque = Torque(*(np.full(2, float(i)) for i in range(6)))
-    return Stage(2, True, np.arange(3.0), np.zeros(2), 4.0, target, torque, torque)
+    return Stage(
+        2, True, True, np.zeros(0), np.arange(3.0), np.zeros(2), 4.0, target, torque, torque
+    )
 
 
 TARGETS = (

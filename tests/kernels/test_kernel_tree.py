@@ -244,7 +244,12 @@ def test_derivatives_of_a_step_on_the_manifold(kind, size):
         assert pytest.approx(pin.dIntegrate(model, q, d, argument), abs=SERIES) == found
     X, before = rng.standard_normal((2, 3, nv))
     Y, weights, A = before.copy(), rng.standard_normal(nv), np.ones((nv, nv))
-    manifold.add_multiplied_rows(space, X, by_d, -0.5, Y)
+    manifold.add_multiplied_rows(space, X, by_d, -0.5, np.array([0, nv]), Y)
+    assert pytest.approx(before - 0.5 * X @ by_d, abs=SERIES) == Y
+    X, before = rng.standard_normal((2, nv, nv))
+    Y, k = before.copy(), int(space.first_v[1])
+    manifold.add_multiplied_groups(space, np.array([0, k, nv]), X, by_d, -0.5, Y)
+    X[:k, k:] = X[k:, :k] = 0.0
     assert pytest.approx(before - 0.5 * X @ by_d, abs=SERIES) == Y
     manifold.add_rows(space, weights, by_d, 2.0, A)
     assert pytest.approx(1.0 + 2.0 * weights[:, None] * by_d, abs=SERIES) == A

@@ -8,8 +8,9 @@ import pytest
 import trimesh
 from kernel_scenes import robot_of
 
+from nmdp_pin._dynamics.geometry import polytopes
 from nmdp_pin._dynamics.geometry.hulls import Hull, convex_corners, hulls_of
-from nmdp_pin._dynamics.geometry.polytopes import _corners, _joined, _may_touch, polytope_pairs
+from nmdp_pin._dynamics.geometry.polytopes import _joined, _may_touch, polytope_pairs
 from nmdp_pin._kernels.geometry.polytopes import CIRCULAR_RIM, FACETED, ROUND, WORLD_MESH
 from nmdp_pin._robot import ContactPoints
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Terrain
@@ -35,6 +36,13 @@ def robot(radii=(0.0, 0.0, 0.0), discs=(False, False, False), joints=(1, 1, 1), 
         ("a", "b", "c"), np.array(joints), VERTICES, np.array(radii), np.array(touches), axes
     )
     return robot_of(model, points)
+
+
+def _corners(robot, hull, touched):
+    """Those among the points of its body that may touch another one."""
+    points = robot.contact_points
+    own = np.flatnonzero((points.joints == hull.body) & (points.touches == touched))
+    return polytopes._corners(robot, hull, own)
 
 
 def test_corners_are_points_of_their_body():

@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 from contact_laws import law_for
 from derivative_scenes import PENALTIES, TIGHT, check
-from joint_scenes import body, joint, pendulum
+from joint_scenes import BALLS, body, joint, pendulum
 from physics_scenes import order
 from urdf_samples import robot as urdf
 from urdf_samples import write
@@ -100,19 +100,6 @@ def test_an_oscillator_has_the_period_and_amplitude_of_the_scheme(slide, method,
     # of second order, energies of oscillators are exact to third order
     assert order(LENGTHS, amplitudes) == pytest.approx(2 * accuracy_order - 1, abs=0.15)
     assert order(LENGTHS, periods) == pytest.approx(2.0, abs=0.15)
-
-
-BALLS = """<mujoco><option gravity="0 0 -9.81" integrator="implicit"/>
-<default><geom contype="0" conaffinity="0"/></default><worldbody>
-<body pos="0 0 1"><joint name="slide" type="slide" axis="1 0 1" stiffness="200" springref="0.1"/>
-<geom type="box" size="0.1 0.05 0.05" mass="1"/>
-<body pos="0.1 0 0"><joint name="ball" type="ball" stiffness="20"/>
-<geom type="capsule" size="0.02" fromto="0 0 0 0 0.3 0" mass="0.5"/>
-<body pos="0 0.3 0"><joint name="hinge" axis="0 0 1" stiffness="5" springref="60" ref="20"/>
-<geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0" mass="0.4"/></body></body></body>
-<body pos="2 0 1" quat="1 1 0 0"><joint name="float" type="free" stiffness="8"/>
-<geom type="box" size="0.1 0.2 0.05" mass="1"/></body></worldbody>
-<keyframe><key qpos="0.05 1 0.5 0 0.3 0.4 2 0.3 1.1 1 0 0 0.4"/></keyframe></mujoco>"""
 
 
 def mujoco_state(model, q):

@@ -163,6 +163,23 @@ def test_depths_follow_the_closed_form(power, order):
 
 
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("stiffness", [1e5, 1e7, np.inf])
+def test_what_starts_deep_leaves_slowly(stiffness, order):
+    """14 cm deep in a thin box, it gains no more energy than at rho d, 1.4 m/s, in any step."""
+    radius, deep = 0.1, 0.14
+    lying = {"position": (0.0, 0.0, radius - deep), "rpy": (np.pi / 2.0, 0.0, 0.0)}
+    body = free_body("roll", Cylinder(radius=radius, length=0.2), mass=8.7, **lying)
+    plate = Box(size=(1.0, 1.0, 0.05), position=(0.0, 0.0, -0.025))
+    law = FrictionCone(stiffness=stiffness, recovery=RATE)
+    sim = simulator(robot=body, law=law, shapes=plate, order=order)
+    most = 0.5 * 8.7 * (RATE * deep) ** 2
+    for h in (0.01, 0.03):
+        for result in run(sim, sim.state(), h, 0.12):
+            fallen = (radius - deep) - result.state.q[2]
+            assert result.kinetic_energy < most + 8.7 * 9.81 * max(fallen, 0.0)
+
+
+@pytest.mark.parametrize("order", [1, 2])
 def test_a_stop_recovers(tmp_path, order):
     """A motor presses a pendulum against its stop: it rests where the stop bears it, in full."""
     robot = pendulum(tmp_path, limit=(-0.1, 10.0))

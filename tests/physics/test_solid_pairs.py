@@ -1,5 +1,7 @@
 """Solids that overlap deeper than their contacts: found by coal, held, and missed before."""
 
+import subprocess
+import sys
 from types import ModuleType
 
 import numpy as np
@@ -130,6 +132,41 @@ def test_points_that_a_seam_covers_are_left_out() -> None:
         scene.contacts.features[0, 0] = feature
         scene.places.on_internal_edge[0] = True
         assert scene.hold((0.01, 0.0, 0.05), ABOVE, 1e-6) is found
+
+
+IN_A_PROCESS = """
+import coal, numpy as np
+import pinocchio as pin
+from nmdp_pin import Terrain, free_body
+from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, solid_pairs
+from nmdp_pin._terrain import Box, Cylinder
+
+turned = coal.Transform3s(pin.rpy.rpyToMatrix(0.3, 0.5, 0.7), np.ones(3))
+box = (coal.Box(0.2, 0.15, 0.1), turned)
+log = (coal.Cylinder(0.06, 0.2), coal.Transform3s.Identity())
+coal.distance(*{first}, coal.DistanceRequest(), coal.DistanceResult())
+robot = free_body("log", Cylinder(radius=0.06, length=0.2), mass=1.0)
+ground = Terrain(Box(size=(0.2, 0.15, 0.1)))
+calls = SolidCalls(solid_pairs(robot, {{0: ground, **robot.surfaces}}, {{0: [0], 2: [1]}}), 0)
+P = np.zeros((3, 4, 3))
+P[:, :3], P[2, :3], P[2, 3] = np.eye(3), pin.rpy.rpyToMatrix(0.6, 0.2, 0.1), (-0.05, 0.0, -0.1)
+print(calls._distance(0, P).min_distance.hex())
+"""
+
+
+def test_distances_are_the_same_in_every_process() -> None:
+    """Whatever box coal has met first in it: its support function keeps one of two sizes."""
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", IN_A_PROCESS.format(first=first)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for first in ("box, *log", "log, *box")
+    ]
+    assert found[0]
+    assert found[0] == found[1]
 
 
 def test_turned_solids_are_near_where_they_reach() -> None:

@@ -5,7 +5,8 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin._robot import ContactPoints
-from nmdp_pin._robot.contact_points import in_world, link_frame, place_points, reach
+from nmdp_pin._robot.contact_points import in_world, place_points, reach
+from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.model import (
     append_model,
     base_model,

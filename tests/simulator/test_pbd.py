@@ -13,7 +13,7 @@ from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._kernels.step.tolerances import ROUNDING as ROUNDING_OF_STEPS
-from nmdp_pin._robot import load_robot
+from nmdp_pin._robot import ContactPoints, JointLimits, Robot, load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -47,6 +47,24 @@ def resting(robot, size=SLAB, depth=REST, x=0.0):
     q = robot.standing.copy()
     q[0], q[2] = x, size[2] / 2 - depth
     return q
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_ram_presses_1_mm_deep_by_default(method):
+    """C d^2 is the effort of 25 N, of a body of 10 g on a slide, and not 0.1 N."""
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelPZ(), pin.SE3.Identity(), "slide")
+    model.appendBodyToJoint(joint, pin.Inertia.FromSphere(0.01, 0.02), pin.SE3.Identity())
+    model.gravity.linear = np.zeros(3)
+    point = ContactPoints(("tip",), np.array([joint]), np.zeros((1, 3)), np.array([0.02]))
+    limits = replace(JointLimits.none(1), effort=np.array([25.0]))
+    ram = Robot("ram", model, point, np.array([0]), np.array([0.02]), limits=limits)
+    sim, state = simulator(ram, ground(), method), None
+    for _ in range(50):
+        result = sim.step(state or sim.state(), np.array([-25.0]), 0.02)
+        assert result.status.ok
+        state = result.state
+    assert result.max_penetration == pytest.approx(1e-3, rel=1e-3)
 
 
 def slide(method, h, speed=1.0, duration=None, mu=0.5, **options):

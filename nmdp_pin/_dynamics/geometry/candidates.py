@@ -1,14 +1,14 @@
 """Pairs of contact spheres and shapes, and of polytopes, as arrays for the kernels."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nmdp_pin._dynamics.geometry.blocks import balls_around, blocks_of, boxes_around
 from nmdp_pin._dynamics.geometry.hulls import placed
 from nmdp_pin._dynamics.geometry.pair_friction import own_rows, pair_frictions
-from nmdp_pin._dynamics.geometry.polytopes import polytope_pairs
+from nmdp_pin._dynamics.geometry.polytopes import grouped, polytope_pairs
 from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, SolidPair, solid_pairs
 from nmdp_pin._dynamics.geometry.world_points import touches
 from nmdp_pin._kernels.compiler.callbacks import register
@@ -40,6 +40,7 @@ from nmdp_pin._terrain.shape import Solid
 from nmdp_pin._terrain.triangles import joined
 
 _SAME = 1e-6  # [m] between a disc and the end of a cylinder that it is
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # factors of the components of a product of vectors
 
 
 def n_pairs_of(candidates: ContactPairs) -> int:
@@ -154,11 +155,17 @@ def _surfaces(robot: Robot, terrain: Terrain) -> _Surfaces:
     return _Surfaces(surfaces, rows_of, np.concatenate(kinds), np.array(owners, np.int64))
 
 
-def _kind_of(semi_axes: np.ndarray, shape: int) -> int:
-    """Kind of the contact of a sphere, which may be swept, with a shape of a kind."""
-    if semi_axes.any():
-        return ELLIPSOID_SURFACE if semi_axes[2].any() else DISC
+def _kind_of(axes: int, shape: int) -> int:
+    """Kind of the contact of a sphere, swept along as many semi-axes, with a shape of a kind."""
+    if axes:
+        return ELLIPSOID_SURFACE if axes > 2 else DISC
     return {PLANE: SPHERE_PLANE, MESH: SPHERE_MESH}.get(shape, SPHERE_SOLID)
+
+
+def _count_of(semi_axes: np.ndarray) -> Any:
+    """Number of semi-axes over which spheres are swept: 0, 2 or 3, shapes (..., 3, 3) and (...)."""
+    swept = semi_axes.any(axis=(-2, -1))
+    return np.where(swept, np.where(semi_axes[..., 2, :].any(axis=-1), 3, 2), 0)
 
 
 def _pairs_of_points(
@@ -166,17 +173,15 @@ def _pairs_of_points(
 ) -> Iterator[_Pair]:
     """Pairs of the contact points, but for those with rows that need none."""
     points, own = robot.contact_points, own_rows(robot, tables.by_joint, tables.rows_of)
-    for point, (axes, joint, touched) in enumerate(
-        zip(points.semi_axes, points.joints.tolist(), points.touches.tolist(), strict=True)
-    ):
-        centre, radius = points.positions[point], float(points.radii[point])
-        disc = axes.any() and not axes[2].any()
-        for slot in range(N_RIM if disc else 1):
+    kinds = tables.kinds[:, 0].tolist()
+    columns = points.joints.tolist(), points.touches.tolist(), _count_of(points.semi_axes).tolist()
+    places = zip(points.positions, points.radii.tolist(), points.semi_axes, strict=True)
+    for point, (place, joint, touched, count) in enumerate(zip(places, *columns, strict=True)):
+        for slot in range(N_RIM if count == 2 else 1):
             for row in tables.rows_of[touched]:
                 if (point, row) not in needless:
-                    shape = int(tables.kinds[row, 0])
-                    kind, bodies = _kind_of(axes, shape), (joint, touched)
-                    place = centre, radius, axes
+                    shape = kinds[row]
+                    kind, bodies = _kind_of(count, shape), (joint, touched)
                     pair = _Pair(kind, bodies, *place, row, row, point, slot, own[point])
                     yield from [pair] * (N_MINIMA if shape == MESH and slot == 0 else 1)
 
@@ -185,7 +190,10 @@ def _pairs_of_world(robot: Robot, tables: _Surfaces) -> Iterator[_Pair]:
     """Pairs of points of the world and shapes of links."""
     for touch in touches(robot, tables.by_joint, tables.rows_of):
         sphere, row = touch.point, touch.row
-        axes, kind = sphere.semi_axes, _kind_of(sphere.semi_axes, int(tables.kinds[row, 0]))
+        axes, kind = (
+            sphere.semi_axes,
+            _kind_of(_count_of(sphere.semi_axes), int(tables.kinds[row, 0])),
+        )
         centre, point, bodies = sphere.centre, touch.reported, (0, touch.body)
         place = centre, sphere.radius, axes
         yield _Pair(kind, bodies, *place, row, sphere.row, point, touch.slot, row)
@@ -244,20 +252,23 @@ def _own_polytopes(
     found = np.full(len(rows), -1)
     rims = (polytopes.kinds == CIRCULAR_RIM).tolist()
     pairs = polytopes.pairs.tolist()
+    of_rows = grouped(zip(rows.tolist(), bodies[:, 0].tolist(), strict=True)) if any(rims) else {}
+    pointed = np.asarray(facing.any(axis=1))
     for touched, own in (*pairs, *(pair[::-1] for pair in pairs)):
         if not rims[touched]:
             continue
         corners = polytopes.vertices[polytopes.first[own, 0] : polytopes.first[own + 1, 0]]
-        candidates = rows == polytopes.rows[touched]
-        candidates &= bodies[:, 0] == owners[polytopes.rows[own]]
-        for k in np.flatnonzero(candidates):
-            off = corners - local[k]
-            if rims[own]:  # on its axis
-                is_part = facing[k].any() and np.abs(np.cross(off[0], off[1])).max() < _SAME**2
-            else:
-                is_part = np.abs(off).max(axis=1).min(initial=np.inf) < _SAME
-            if is_part:
-                found[k] = own
+        at = int(polytopes.rows[touched]), int(owners[polytopes.rows[own]])
+        candidates = of_rows.get(at, np.zeros(0, np.int64))
+        if rims[own]:
+            candidates = candidates[pointed[candidates]]
+        off = corners[None] - local[candidates, None]
+        if rims[own]:  # on its axis
+            aside = off[:, 0, _NEXT] * off[:, 1, _LAST] - off[:, 0, _LAST] * off[:, 1, _NEXT]
+            is_part = np.abs(aside).max(axis=1, initial=0.0) < _SAME**2
+        else:
+            is_part = np.abs(off).max(axis=2).min(axis=1, initial=np.inf) < _SAME
+        found[candidates[is_part]] = own
     return found
 
 

@@ -1,7 +1,7 @@
 """Pairs of polytopes of a robot and its world as arrays for the kernels."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -14,6 +14,16 @@ from nmdp_pin._kernels.geometry.polytopes import (
 )
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Terrain
+
+_NONE = np.zeros(0, np.int64)
+
+
+def grouped(keys: Iterable[tuple[int, int]]) -> dict[tuple[int, int], np.ndarray]:
+    """Where each key is, ascending."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for k, key in enumerate(keys):
+        found.setdefault(key, []).append(k)
+    return {key: np.array(places, np.int64) for key, places in found.items()}
 
 
 def polytope_pairs(
@@ -38,7 +48,8 @@ def polytope_pairs(
     for body, surface in surfaces.items():
         for row, (_, index, _) in zip(rows_of[body], surface.arrays.kinds.tolist(), strict=True):
             hulls += hulls_of(robot, body, row, surface.shapes[index])
-    facing = {*zip(joints, touches, strict=True)}
+    of_bodies = grouped(zip(joints, touches, strict=True))
+    facing = of_bodies.keys()
     pairs, numbers, needless = [], [], set()
     for a, b in itertools.product(range(len(hulls)), repeat=2):
         one, other = hulls[a], hulls[b]
@@ -52,9 +63,11 @@ def polytope_pairs(
         ordered = unlike or one.body < other.body
         if ((other.body, one.body) in facing and not ordered) or not _may_touch(one, other):
             continue
-        own, opposite = _corners(robot, one, other.body), _corners(robot, other, one.body)
+        at, at_other = ((a.body, b.body) for a, b in ((one, other), (other, one)))
+        own = _corners(robot, one, of_bodies.get(at, _NONE))
+        opposite = _corners(robot, other, of_bodies.get(at_other, _NONE))
         if of_world:  # which has no contact points
-            own = np.flatnonzero((points.joints == other.body) & (points.touches == 0)).tolist()[:1]
+            own = of_bodies[other.body, 0][:1].tolist()
         if -1 in own:
             continue
         if one.flat and other.flat and one.axis is None is other.axis:
@@ -89,16 +102,15 @@ def _may_touch(one: Hull, other: Hull) -> bool:
     return one.axis is None is other.axis  # prisms feel meshes of the world alone
 
 
-def _corners(robot: Robot, hull: Hull, touched: int) -> list[int]:
-    """Contact points at the vertices of a polytope that may touch a body, -1: none."""
+def _corners(robot: Robot, hull: Hull, own: np.ndarray) -> list[int]:
+    """Contact points at the vertices of a polytope, -1: none, among those of its body `own`."""
     points = robot.contact_points
-    discs = np.linalg.norm(points.semi_axes[:, 0], axis=1)
     radius = hull.rounding - hull.rim if hull.axis is None else 0.0
-    alike = np.abs(points.radii - radius) < SAME
+    alike = np.abs(points.radii[own] - radius) < SAME
     if hull.axis is None:
+        discs = np.linalg.norm(points.semi_axes[own, 0], axis=1)
         alike &= np.abs(discs - hull.rim) < SAME
-    own = np.flatnonzero((points.joints == hull.body) & (points.touches == touched) & alike)
-    found = []
+    own, found = own[alike], []
     vertices = hull.vertices
     if hull.axis is not None:
         gaps = np.linalg.norm(vertices[:, None] - hull.axis[None], axis=2)

@@ -14,7 +14,8 @@ from nmdp_pin._kernels.geometry.contacts import N_OVERLAPS, ContactFrames, Conta
 from nmdp_pin._kernels.geometry.polytopes import BORDER, NONE
 from nmdp_pin._kernels.geometry.seams import BESIDE
 from nmdp_pin._robot import Robot
-from nmdp_pin._terrain import Cone, Cylinder, Sphere, Terrain
+from nmdp_pin._terrain import Box, Cone, Cylinder, Sphere, Terrain
+from nmdp_pin._terrain.coal_mesh import box_hull
 from nmdp_pin._terrain.primitives import Primitive
 from nmdp_pin._terrain.shape import LARGEST
 
@@ -107,7 +108,7 @@ class SolidCalls:
     def __init__(self, pairs: list[SolidPair], first: int) -> None:
         self._first, self._pairs = first, pairs
         self._bodies = np.array([pair.bodies for pair in pairs])
-        self._geometries = [[s.collision_geometry() for s in pair.solids] for pair in pairs]
+        self._geometries = [[_geometry(solid) for solid in pair.solids] for pair in pairs]
         self._placements = [[solid.placement for solid in pair.solids] for pair in pairs]
         both = np.array([[M.translation for M in side] for side in self._placements])
         turned = np.array([[M.rotation for M in side] for side in self._placements])
@@ -187,6 +188,13 @@ class SolidCalls:
         contacts.listed[c], contacts.held[c] = True, held
         contacts.planes[c] = *n, level
         return True
+
+
+def _geometry(solid: Primitive) -> coal.CollisionGeometry:
+    """Geometry of a solid."""
+    if isinstance(solid, Box):
+        return box_hull(np.array(solid.half_extents))
+    return solid.collision_geometry()
 
 
 def _is_in(shapes: Terrain, x: np.ndarray) -> bool:

@@ -342,12 +342,37 @@ def add_turning(space: Manifold, d: Array, D: Array, force: Array, A: Array) -> 
 
 
 @jit
-def add_multiplied_rows(space: Manifold, X: Array, D: Array, factor: float, Y: Array) -> None:
-    """Y += factor X D, shapes (., nv)."""
+def add_multiplied_rows(
+    space: Manifold, X: Array, D: Array, factor: float, span: Array, Y: Array
+) -> None:
+    """Y += factor X D, shapes (., nv), in the columns of a span of dofs, its first and its end."""
     for i in range(X.shape[0]):
         for b in range(len(space.kinds)):
             k, end = space.first_v[b], space.first_v[b + 1]
+            if k < span[0] or k >= span[1]:
+                continue
             blocks = has_blocks(space.kinds[b])
+            for j in range(k, end):
+                total = X[i, j]
+                if blocks:
+                    total = 0.0
+                    for l in range(k, end):
+                        total += X[i, l] * D[l, j]
+                Y[i, j] += factor * total
+
+
+@jit
+def add_multiplied_groups(
+    space: Manifold, groups: Array, X: Array, D: Array, factor: float, Y: Array
+) -> None:
+    """Y += factor X D, shapes (nv, nv), within groups that begin at the dofs given, as the end."""
+    g = 0
+    for b in range(len(space.kinds)):
+        k, end = space.first_v[b], space.first_v[b + 1]
+        while k >= groups[g + 1] and g + 2 < groups.size:
+            g += 1
+        blocks = has_blocks(space.kinds[b])
+        for i in range(groups[g], groups[g + 1]):
             for j in range(k, end):
                 total = X[i, j]
                 if blocks:

@@ -15,7 +15,8 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import add_product, eliminate, solve_in_place, solve_redundant
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
+from nmdp_pin._kernels.solver.affine_solution import SOLVED, solve_affine_vi
+from nmdp_pin._kernels.solver.affine_vi import AffineVI
 from nmdp_pin._kernels.solver.force_sets import SIMPLEX, new_sets
 
 _POSITIVE = 1e-9  # share of a row's weights that counts as more than zero
@@ -386,11 +387,15 @@ def _positive_solutions(B: Array, positive: Array) -> None:
             A=np.eye(rows) / _MOST,
             G=np.zeros(rows),
             proximal=np.zeros(1),
+            held=np.zeros(m),
             length=np.ones(1),
             enough=np.full(1, _CENTRED),
+            rough=np.full(m, _CENTRED),
             rounding=np.zeros(1),
+            groups=np.array([0, rows]),
+            coupled=np.ones((1, 1), np.bool_),
         )
-        if not solve_affine_vi(vi, np.zeros(m), e, np.zeros(rows)):
+        if solve_affine_vi(vi, np.zeros(m), e, np.zeros(rows)) != SOLVED:
             positive[:] = False
             return
         y = np.zeros(rows)

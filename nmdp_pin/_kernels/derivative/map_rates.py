@@ -190,8 +190,11 @@ def _joint_rates(
     sets: ForceSets,
     out: MapRates,
 ) -> None:
-    """The map of the force of a joint."""
+    """The map of the force of a joint, or of a loop, which is rho F."""
     joints = system.joints
+    if joints.friction[j] == math.inf:
+        out.Phi[x, 0], out.Y[x, 0, 0] = sets.rho[0] * at.work[row, 0], sets.rho[0]
+        return
     least, width, _, _ = interval(joints, j, at.q)
     if width == 0.0:  # it has no force, nor where it rests, which would count as held
         out.Phi[x, 0], out.X[x, 0, 0] = at.w[row, 0], 1.0

@@ -47,6 +47,7 @@ from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_sta
 from nmdp_pin._kernels.step.tolerances import Tolerances, attainable, place_of, rounding_of
 from nmdp_pin._kernels.step.vi_newton import blocks_of, solve_stage
 from nmdp_pin._kernels.tree.joints import gains, interval
+from nmdp_pin._kernels.tree.loops import MOST, gaps_of, gradients_of, loop_of_row
 
 _TIGHT = 1e-13  # tolerance of a solution to rounding
 _MOST_ITERATIONS = 50
@@ -195,7 +196,7 @@ def stage_rates(
                     for l in range(nv):
                         rates.forces[begin + e, l] += p * linear.J_force[x, a, l]
                         rates.bends[begin + e, l] += p * linear.J_motion[x, a, l]
-                    if system.recovery > 0.0:
+                    if system.recovery > 0.0 or x >= touching:
                         for d in range(begin, rates.first[x + 1]):
                             loads = not system.forces or d == rates.first[x + 1] - 1
                             if loads:
@@ -203,6 +204,27 @@ def stage_rates(
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)
+
+
+@jit
+def _holds(system: System, stage: Stage, i: int) -> bool:
+    """Whether row i is that of a loop that holds positions."""
+    x = loop_of_row(system.joints.loops, i - stage.contacts.n[0])
+    return stage.closes or system.joints.loops.springs[x]
+
+
+@jit
+def _add_first_gap(system: System, origin: StageIterate, row: int, of_q: Array, r_z: Array) -> None:
+    """Add the derivative of the gap of a row at the start of the step to r_z, shape (nz,)."""
+    loops = system.joints.loops
+    x = loop_of_row(loops, row)
+    A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
+    J = np.empty((MOST, origin.v.size))
+    rows = gaps_of(loops, x, origin.P, origin.q, A, B, g, W)
+    gradients_of(loops, x, rows, origin.S, W, J)
+    for s in range(loops.felt[x], loops.felt[x + 1]):
+        for z in range(r_z.size):
+            r_z[z] += J[row - loops.first[x], s - loops.felt[x]] * of_q[loops.dofs[s], z]
 
 
 @jit
@@ -314,6 +336,10 @@ def _add_reference_motions(
     local, work = vector(3), np.empty(nv)
     for x in range(at.n_active[0]):
         i = at.active[x]
+        if i - contacts.n[0] >= system.joints.loops.first[0]:
+            if _holds(system, stage, i):
+                continue  # a gap knows no reference
+            _add_first_gap(system, origin, i - contacts.n[0], of_q, r_z[first[x]])
         if x >= touching or not stage.displaced:
             for e in range(first[x], first[x + 1]):
                 for l in range(nv):

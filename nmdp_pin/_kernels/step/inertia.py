@@ -17,7 +17,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.lie import cross_motions
 from nmdp_pin._kernels.algebra.linear import clear_matrix
-from nmdp_pin._kernels.algebra.manifold import add_multiplied_rows, add_rows
+from nmdp_pin._kernels.algebra.manifold import add_multiplied_groups, add_rows
 from nmdp_pin._kernels.algebra.vector3 import cross_into
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector, zero_matrix
@@ -340,10 +340,11 @@ def _material_stiffness(system: System, stage: Stage, wrenches: Array, at: Stage
     clear_matrix(at.A)
     if stage.form == VELOCITIES:
         inertial_hessian(at.P[1:], stage.target, tree, at.S, 0.0, wrenches, at.A)
-        for k in range(nv):
-            for l in range(nv):
-                at.A[k, l] = rate * (at.A[k, l] + dynamics.of_q[k, l])
-        add_multiplied_rows(tree.space, dynamics.M, at.D, rate * rate, at.A)
+        for g in range(tree.groups.size - 1):  # beside which all entries are 0
+            for k in range(tree.groups[g], tree.groups[g + 1]):
+                for l in range(tree.groups[g], tree.groups[g + 1]):
+                    at.A[k, l] = rate * (at.A[k, l] + dynamics.of_q[k, l])
+        add_multiplied_groups(tree.space, tree.groups, dynamics.M, at.D, rate * rate, at.A)
         return
     inertial_hessian(at.P[1:], stage.target, tree, at.S, 1.0, wrenches, at.A)
     for k in range(nv):

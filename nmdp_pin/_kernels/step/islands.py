@@ -1,4 +1,4 @@
-"""Islands: the trees of joints that the contacts of a step connect.
+"""Islands: the trees of joints that closed loops, or the contacts of a step, connect.
 
 Nothing that one of them does is felt by another one, so that energies, impacts and repetitions are
 judged for each alone.
@@ -15,6 +15,7 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, record
 from nmdp_pin._kernels.geometry.contacts import Contacts
 from nmdp_pin._kernels.step.stage import StageIterate, System
+from nmdp_pin._kernels.tree.loops import Loops, add_loop_energies
 from nmdp_pin._kernels.tree.springs import add_spring_energies
 from nmdp_pin._kernels.tree.tree import Tree, body_energies
 
@@ -75,20 +76,15 @@ def new_islands(n: int, nv: int) -> Islands:
 
 
 @jit
-def find_islands(tree: Tree, contacts: Contacts, islands: Islands) -> None:
+def find_islands(tree: Tree, contacts: Contacts, loops: Loops, islands: Islands) -> None:
     """Number the islands, and weigh them."""
     n, of, count = len(tree.parents), islands.of_bodies, 0
     numbers, mass = np.empty(n, np.int64), 0.0
     of[0] = -1
     for b in range(n):  # by the root of its tree, and below by the least one
         of[b + 1] = of[tree.parents[b] + 1] if tree.parents[b] >= 0 else b
-    for i in range(contacts.n[0]):
-        a, b = of[contacts.bodies[i, 0]], of[contacts.bodies[i, 1]]
-        if a >= 0 and b >= 0 and a != b:
-            low, high = min(a, b), max(a, b)
-            for c in range(1, n + 1):
-                if of[c] == high:
-                    of[c] = low
+    _join(of, contacts.bodies, contacts.n[0])
+    _join(of, loops.bodies, loops.kinds.size)
     for b in range(n):
         islands.weight[b] = 0.0
         if of[b + 1] == b:  # the number of a root is smaller than those of its island
@@ -106,8 +102,20 @@ def find_islands(tree: Tree, contacts: Contacts, islands: Islands) -> None:
 
 
 @jit
+def _join(of: Array, bodies: Array, n: int) -> None:
+    """Give the islands of the bodies of n pairs one number, the least one."""
+    for i in range(n):
+        a, b = of[bodies[i, 0]], of[bodies[i, 1]]
+        if a >= 0 and b >= 0 and a != b:
+            low, high = min(a, b), max(a, b)
+            for c in range(1, of.size):
+                if of[c] == high:
+                    of[c] = low
+
+
+@jit
 def island_of_row(system: System, contacts: Contacts, islands: Islands, i: int) -> int:
-    """The island of a row: of a contact, or after them of a joint."""
+    """The island of a row: of a contact, or after them of a joint or a loop."""
     n = contacts.n[0]
     if i >= n:
         return islands.of_dofs[system.joints.dofs[i - n]]
@@ -128,6 +136,7 @@ def write_energies(
     tree, rate = system.tree, matrix(4, 3)
     clear_vector(springs)
     add_spring_energies(system.joints.springs, at.q, islands.of_dofs, springs)
+    add_loop_energies(system.joints.loops, at.P, at.q, islands.of_dofs, springs)
     clear_vector(kinetic)
     clear_vector(potential)
     for l in range(at.v.size):

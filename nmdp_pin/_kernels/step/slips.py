@@ -23,6 +23,7 @@ from nmdp_pin._kernels.step.stage import (
     System,
 )
 from nmdp_pin._kernels.tree.joints import interval
+from nmdp_pin._kernels.tree.tree import second_tree
 
 _NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
 
@@ -111,7 +112,9 @@ def _square(x: Array) -> float:
 def _measure_joint(
     system: System, at: StageIterate, row: int, n: int, rho: float, margin: float
 ) -> tuple[float, float]:
-    """Natural map of a joint's force, and the share by which it exceeds its interval."""
+    """Natural map of a joint's or loop's force, and the share by which it exceeds its interval."""
+    if system.joints.friction[row - n] == math.inf:
+        return rho * at.work[row, 0], 0.0
     least, width, _, _ = interval(system.joints, row - n, at.q)
     slack, f = system.joints.stiffness[row - n] * margin, at.w[row, 0]
     if system.joints.coordinates[row - n] < 0:
@@ -153,8 +156,12 @@ def predicts_solution(
     )
     sets.first[1] = 3
     for b in range(at.n_active[1]):
-        row, moved = at.active[b], vector_of(linear.J_motion[b], dq)
-        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq)
+        row = at.active[b]
+        one, other = stage.contacts.bodies[row, 0], stage.contacts.bodies[row, 1]
+        span = system.tree.spans[one]
+        second = system.tree.spans[second_tree(system.tree, one, other)]
+        moved = vector_of(linear.J_motion[b], dq, span, second)
+        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq, span, second)
         more = w1[row, 2] - at.w[row, 2]
         for e in range(3):
             f[e], F[e] = w1[row, e], at.work[row, e]
@@ -169,11 +176,13 @@ def predicts_solution(
 
 
 @jit
-def vector_of(J: Array, dq: Array) -> tuple[float, float, float]:
-    """J dq of a Jacobian of three rows or more."""
+def vector_of(J: Array, dq: Array, span: Array, other: Array) -> tuple[float, float, float]:
+    """J dq of a Jacobian of three rows or more, with entries in two spans of dofs."""
     x, y, z = 0.0, 0.0, 0.0
-    for l in range(dq.size):
-        x += J[0, l] * dq[l]
-        y += J[1, l] * dq[l]
-        z += J[2, l] * dq[l]
+    for both in range(2):
+        begin, end = (span[0], span[1]) if both == 0 else (other[0], other[1])
+        for l in range(begin, end):
+            x += J[0, l] * dq[l]
+            y += J[1, l] * dq[l]
+            z += J[2, l] * dq[l]
     return x, y, z

@@ -5,10 +5,11 @@ a = rate (v - v_ref), and
 
     G(q, w) = inertia - sum J' V(q) w - tau(q, v)            ([N] eq. 6 and 12).
 
-The rows of w are those of the contacts, then those of the joints with a stop or dry friction, of
-which the first entry alone counts. Of friction cones w is the force in the frame of the contact,
-V, whose third axis is the normal, and of joints the force: G knows no stiffness, which bounds the
-set of w alone. Of other contact laws w are the weights of the vertices V.
+The rows of w are those of the contacts, then those of the joints with a stop or dry friction and of
+closed loops, of which the first entry alone counts. Of friction cones w is the force in the frame
+of the contact, V, whose third axis is the normal, and of joints and loops the force: G knows no
+stiffness, which bounds the set of w alone. Of other contact laws w are the weights of the vertices
+V.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import clear_matrix, clear_vector, copy_matrix, copy_vector
 from nmdp_pin._kernels.algebra.manifold import (
+    add_multiplied_groups,
     add_multiplied_rows,
     add_rows,
     difference,
@@ -33,7 +35,14 @@ from nmdp_pin._kernels.compiler.callbacks import (
     call_vertices,
 )
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
-from nmdp_pin._kernels.compiler.record import matrix, record, vector, zero_matrix
+from nmdp_pin._kernels.compiler.record import (
+    indices,
+    matrix,
+    record,
+    vector,
+    zero_matrix,
+    zero_vector,
+)
 from nmdp_pin._kernels.contact.contact_motion import (
     displacement,
     motion_at,
@@ -60,6 +69,13 @@ from nmdp_pin._kernels.tree.joints import (
     interval,
     saturate,
 )
+from nmdp_pin._kernels.tree.loops import (
+    MOST,
+    add_curvature,
+    add_velocity_rates,
+    gaps_of,
+    gradients_of,
+)
 from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import (
     Tree,
@@ -68,6 +84,7 @@ from nmdp_pin._kernels.tree.tree import (
     body_twists,
     project_stiffness,
     project_wrenches,
+    second_tree,
     subtract_from_bodies,
     turn_dofs,
 )
@@ -159,6 +176,10 @@ class Stage:
         form: NEWTON_EULER, POSITIONS or VELOCITIES.
         displaced: whether motions are displacements since the reference; else they are the
             velocity at the end times the length of the stage.
+        closes: whether closed loops hold positions, as at the end of a step; else their velocities,
+            since in an earlier stage the way along a chord is not that of the velocity at its end,
+            with which the gaps at the start of the step would close.
+        gaps: these gaps, of g rows of loops [m, rad], shape (g,).
         q_ref: configuration from which the velocity counts, shape (nq,).
         v_ref: velocity from which the acceleration counts, shape (nv,).
         rate: rate of the velocity and of the acceleration [1/s].
@@ -170,6 +191,8 @@ class Stage:
 
     form: int
     displaced: bool
+    closes: bool
+    gaps: Array
     q_ref: Array
     v_ref: Array
     rate: float
@@ -289,6 +312,7 @@ def _subtract_forces(system: System, stage: Stage, at: StageIterate, derived: bo
     at.n_active[0] = 0
     _subtract_contacts(system, stage, at)
     _subtract_joints(system, stage, at)
+    _subtract_loops(system, stage, at)
 
 
 @jit
@@ -349,12 +373,15 @@ def _add_inertia(system: System, stage: Stage, at: StageIterate, derived: bool) 
     copy_kinematics(dynamics, at)
     if not derived:
         return
-    copy_matrix(dynamics.of_q, at.A)
-    of_v = np.empty((nv, nv))
-    for k in range(nv):
-        for l in range(nv):
-            of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
-    add_multiplied_rows(system.tree.space, of_v, at.D, stage.rate, at.A)
+    of_v, groups = np.empty((nv, nv)), system.tree.groups
+    if groups.size > 2:  # between trees there are springs alone
+        clear_matrix(at.A)
+    for g in range(groups.size - 1):
+        for k in range(groups[g], groups[g + 1]):
+            for l in range(groups[g], groups[g + 1]):
+                at.A[k, l] = dynamics.of_q[k, l]
+                of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
+    add_multiplied_groups(system.tree.space, groups, of_v, at.D, stage.rate, at.A)
 
 
 @jit
@@ -499,7 +526,7 @@ def _subtract_joints(system: System, stage: Stage, at: StageIterate) -> None:
     """
     joints, n, h = system.joints, stage.contacts.n[0], 1.0 / stage.rate
     k = at.n_active[0]
-    for j in range(joints.dofs.size):
+    for j in range(joints.loops.first[0]):
         i, l = n + j, joints.dofs[j]
         least, width, _, d_width = interval(joints, j, at.q)
         for a in range(at.wrench.shape[1]):
@@ -533,6 +560,73 @@ def _subtract_joints(system: System, stage: Stage, at: StageIterate) -> None:
 
 
 @jit
+def _subtract_loops(system: System, stage: Stage, at: StageIterate) -> None:
+    """Append the rows of closed loops to the active ones; their forces are subtracted from G."""
+    if system.joints.loops.kinds.size == 0:
+        return
+    loops, n, h = system.joints.loops, stage.contacts.n[0], 1.0 / stage.rate
+    A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
+    J = np.empty((MOST, at.v.size))
+    for x in range(loops.kinds.size):
+        rows = gaps_of(loops, x, at.P, at.q, A, B, g, W)
+        gradients_of(loops, x, rows, at.S, W, J)
+        holds = stage.closes or loops.springs[x]
+        for a in range(rows):
+            i, k = n + loops.first[x] + a, at.n_active[0]
+            clear_vector(at.wrench[i])
+            clear_vector(at.motion[i])
+            clear_vector(at.work[i])
+            clear_matrix(at.V[i])
+            row = loops.first[x] + a - loops.first[0]
+            f, motion = at.w[i, 0], g[a] if holds else stage.gaps[row]
+            for s in range(loops.felt[x], loops.felt[x + 1]):
+                l, along = loops.dofs[s], J[a, s - loops.felt[x]]
+                at.G[l] -= along * f
+                motion += 0.0 if holds else h * along * at.v[l]
+            motion += loops.compliance[row] * f
+            at.V[i, 0, 0], at.wrench[i, 0] = 1.0, f
+            at.motion[i, 0] = at.work[i, 0] = motion
+            at.active[k], at.n_active[0] = i, k + 1
+
+
+@jit
+def _linearise_loops(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians
+) -> None:
+    """Subtract the derivatives of the loops' forces from A; write Jacobians of their rows."""
+    if system.joints.loops.kinds.size == 0:
+        return
+    loops, n, h, nv = system.joints.loops, stage.contacts.n[0], 1.0 / stage.rate, at.v.size
+    A, B, g, W, f = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6), zero_vector(MOST)
+    J, U, whole = np.empty((MOST, nv)), np.empty((MOST, nv)), indices(2)
+    whole[0], whole[1] = 0, nv
+    first = at.n_active[0] - loops.compliance.size
+    for x in range(loops.kinds.size):
+        rows = gaps_of(loops, x, at.P, at.q, A, B, g, W)
+        gradients_of(loops, x, rows, at.S, W, J)
+        holds = stage.closes or loops.springs[x]
+        for a in range(rows):
+            f[a] = at.w[n + loops.first[x] + a, 0]
+        add_curvature(system.tree, loops, x, A, B, W, at.S, f, linear.A)
+        if not holds:
+            clear_matrix(U)
+            add_velocity_rates(system.tree, loops, x, A, B, W, at.S, at.twists, at.v, U)
+        for a in range(rows):
+            row = first + loops.first[x] + a - loops.first[0]
+            J_force, J_motion = linear.J_force[row], linear.J_motion[row]
+            clear_matrix(J_force)
+            clear_matrix(J_motion)
+            clear_vector(linear.lift[row])
+            linear.lift[row, 0] = loops.compliance[loops.first[x] + a - loops.first[0]]
+            for s in range(loops.felt[x], loops.felt[x + 1]):
+                l, e = loops.dofs[s], s - loops.felt[x]
+                J_force[0, l] = J[a, e]
+                J_motion[0, l] = J[a, e] if holds else h * U[a, e]
+            if not holds:
+                add_multiplied_rows(system.tree.space, J_force, at.D, 1.0, whole, J_motion)
+
+
+@jit
 def share_of_interval(
     system: System, at: StageIterate, i: int, least: float, width: float
 ) -> float:
@@ -554,7 +648,7 @@ def touches(system: System, at: StageIterate, n: int, i: int) -> bool:
 
 @inlined
 def count_rows(system: System, stage: Stage) -> int:
-    """Number of the contacts, and of the bounds and dry friction of joints after them."""
+    """Number of the contacts, and of the rows of joints and loops after them."""
     return stage.contacts.n[0] + system.joints.dofs.size
 
 
@@ -601,6 +695,7 @@ def linearise(system: System, stage: Stage, at: StageIterate, linear: StageJacob
     tree, places, contacts = system.tree, at.places, stage.contacts
     copy_matrix(at.A, linear.A)
     _linearise_joints(system, stage, at, linear)
+    _linearise_loops(system, stage, at, linear)
     bend_contacts(system.candidates, contacts, places)  # compiled before the first touch
     touching = at.n_active[1]
     if touching == 0:
@@ -737,28 +832,30 @@ def _contact_rows(
             for k in range(6):
                 U[j, k] -= share * places.normal[i, j] * of_depth[k]
                 U[j, k] -= missing * places.depth[i] * N[j, k]
-    c, x, y = vector(3), vector(6), vector(6)
+    c, moved, y = vector(3), vector(6), vector(6)
     place(at.P[b], places.centre[i], c)
-    for l in range(J_force.shape[1]):
-        s = tree.moves[a, l] - tree.moves[b, l]
-        if s == 0.0:
-            for j in range(rows):
-                J_force[j, l] = J_motion[j, l] = 0.0
-            continue
-        motion_at(at.P[b], at.S[l], c, s, x)
-        if not stage.displaced:
-            motion_at(at.P[b], at.joint_axis_rates[l], c, h * s, y)
-        for j in range(rows):
-            force, motion = 0.0, 0.0
-            for k in range(6):
-                force += F[j, k] * x[k]
-                motion += U[j, k] * x[k]
+    clear_matrix(J_force)
+    clear_matrix(J_motion)
+    for body in (a, second_tree(tree, a, b)):
+        span = tree.spans[body]
+        for l in range(span[0], span[1]):
+            s = tree.moves[a, l] - tree.moves[b, l]
+            if s == 0.0:
+                continue
+            motion_at(at.P[b], at.S[l], c, s, moved)
             if not stage.displaced:
+                motion_at(at.P[b], at.joint_axis_rates[l], c, h * s, y)
+            for j in range(rows):
+                force, motion = 0.0, 0.0
                 for k in range(6):
-                    motion -= F[j, k] * y[k]
-            J_force[j, l], J_motion[j, l] = force, motion
-    if not stage.displaced:
-        add_multiplied_rows(tree.space, J_force, at.D, 1.0, J_motion)
+                    force += F[j, k] * moved[k]
+                    motion += U[j, k] * moved[k]
+                if not stage.displaced:
+                    for k in range(6):
+                        motion -= F[j, k] * y[k]
+                J_force[j, l], J_motion[j, l] = force, motion
+        if not stage.displaced:
+            add_multiplied_rows(tree.space, J_force, at.D, 1.0, span, J_motion)
 
 
 @jit
@@ -820,7 +917,7 @@ def _linearise_joints(
 ) -> None:
     """Subtract the derivatives of the joints' forces from A; write Jacobians of active ones."""
     joints, n = system.joints, stage.contacts.n[0]
-    for x in range(at.n_active[1], at.n_active[0]):
+    for x in range(at.n_active[1], at.n_active[0] - joints.loops.compliance.size):
         j = at.active[x] - n
         l = joints.dofs[j]
         least, width, d_least, d_width = interval(joints, j, at.q)

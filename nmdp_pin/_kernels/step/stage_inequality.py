@@ -12,21 +12,24 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import (
-    all_finite,
-    copy_matrix,
-    copy_vector,
-    factor,
-    solve_factored,
+from nmdp_pin._kernels.algebra.block_lu import (
+    copy_coupled,
+    factor_coupled,
+    order_of,
+    solve_coupled,
 )
+from nmdp_pin._kernels.algebra.linear import all_finite, copy_matrix, copy_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
-from nmdp_pin._kernels.solver.affine_vi import AffineVI, solve_affine_vi
+from nmdp_pin._kernels.solver.affine_solution import HELD_BACK, SOLVED, solve_affine_vi
+from nmdp_pin._kernels.solver.affine_vi import AffineVI
+from nmdp_pin._kernels.solver.components import couple_groups
 from nmdp_pin._kernels.solver.force_sets import (
     ForceSets,
     new_sets,
     project,
 )
+from nmdp_pin._kernels.solver.responses import responses_of
 from nmdp_pin._kernels.step.outcomes import (
     CONVERGED,
     HELD,
@@ -41,8 +44,8 @@ from nmdp_pin._kernels.step.stage import (
 )
 from nmdp_pin._kernels.step.stage_sets import state_sets
 from nmdp_pin._kernels.tree.joints import motor
+from nmdp_pin._kernels.tree.tree import second_tree
 
-_PROXIMAL = (1e-2, 1.0)  # terms of inequalities that are not solved without one
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 
 
@@ -73,16 +76,38 @@ def motor_rows(system: System, stage: Stage, at: StageIterate, rows: Array, moto
 
 
 @jit
-def _write_dofs(J_force: Array, J_motion: Array, rows: int, dofs: Array) -> int:
-    """Write the dofs on which a row acts or depends, in order; their number."""
-    k = 0
-    for l in range(J_force.shape[1]):
+def _write_dofs(
+    J_force: Array, J_motion: Array, rows: int, begin: int, end: int, dofs: Array, k: int
+) -> int:
+    """Write the dofs of a span on which a row acts or depends after k others; their number."""
+    for l in range(begin, end):
         for i in range(rows):
             if J_force[i, l] != 0.0 or J_motion[i, l] != 0.0:
                 dofs[k] = l
                 k += 1
                 break
     return k
+
+
+@jit
+def _dofs_of_row(
+    system: System,
+    stage: Stage,
+    linear: StageJacobians,
+    x: int,
+    row: int,
+    rows: int,
+    dofs: Array,
+) -> int:
+    """Write the dofs that row `row`, the active one of index x, feels; how many there are."""
+    J, K = linear.J_force[x], linear.J_motion[x]
+    if row >= stage.contacts.n[0]:
+        return _write_dofs(J, K, rows, 0, J.shape[1], dofs, 0)
+    a, b = stage.contacts.bodies[row, 0], stage.contacts.bodies[row, 1]
+    c, spans = second_tree(system.tree, a, b), system.tree.spans
+    low, high = (a, c) if spans[a, 0] <= spans[c, 0] else (c, a)
+    k = _write_dofs(J, K, rows, spans[low, 0], spans[low, 1], dofs, 0)
+    return _write_dofs(J, K, rows, spans[high, 0], spans[high, 1], dofs, k)
 
 
 @jit
@@ -113,6 +138,7 @@ def state_vi(
         f0: output, coordinates of the blocks, shape (>= n,).
     """
     k, m, nv, touching = at.n_active[0], at.w.shape[1], at.v.size, at.n_active[1]
+    trees = system.tree.groups.size - 1
     asked, motors, A = np.empty((nv, nv)), np.empty(nv, np.int64), linear.A.copy()
     number = motor_rows(system, stage, at, asked, motors)
     blocks = k + number
@@ -123,9 +149,10 @@ def state_vi(
         first[b + 1] = first[b] + (m if b < touching else 1)
         if b < k:
             rows = linear.J_force.shape[1] if b < touching else 1
-            felt[b] = _write_dofs(linear.J_force[b], linear.J_motion[b], rows, dofs[b])
+            felt[b] = _dofs_of_row(system, stage, linear, b, at.active[b], rows, dofs[b])
         else:
-            felt[b] = _write_dofs(asked[b - k : b - k + 1], asked[b - k : b - k + 1], 1, dofs[b])
+            row = asked[b - k : b - k + 1]
+            felt[b] = _write_dofs(row, row, 1, 0, nv, dofs[b], 0)
         most = max(most, felt[b])
     sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
     for b in range(blocks + 1):
@@ -143,9 +170,13 @@ def state_vi(
         A=A,
         G=at.G,
         proximal=np.zeros(1),
+        held=np.zeros(first[blocks]),
         length=np.empty(blocks),
         enough=np.empty(blocks),
+        rough=np.empty(first[blocks]),
         rounding=np.empty(blocks),
+        groups=system.tree.groups,
+        coupled=np.zeros((trees, trees), np.bool_),
     )
     for b in range(k):
         row, size = at.active[b], first[b + 1] - first[b]
@@ -172,21 +203,8 @@ def state_vi(
             vi.J_motion[b, 0, s] = asked[b - k, c] / stiffness
             if sign == 0.0:
                 A[l, c] -= asked[b - k, c]
+    couple_groups(vi)
     return vi
-
-
-@jit
-def _response_of(LU: Array, pivots: Array, vi: AffineVI) -> Array:
-    """A^-1 J_force' of all coordinates, shape (nv, n)."""
-    first = vi.sets.first
-    R = np.zeros((len(LU), first[-1]))
-    for b in range(vi.felt.size):
-        for e in range(first[b + 1] - first[b]):
-            for s in range(vi.felt[b]):
-                R[vi.dofs[b, s], first[b] + e] = vi.J_force[b, e, s]
-    if R.size > 0:
-        solve_factored(LU, pivots, R)
-    return R
 
 
 @jit
@@ -219,8 +237,10 @@ def newton_step(
     vi = state_vi(system, stage, at, linear, f0)
     first, blocks = vi.sets.first, vi.felt.size
     n = first[blocks]
-    LU, pivots, motions = linear.A.copy(), indices(nv), np.empty((nv, 2))
-    if not factor(LU, pivots):
+    order = order_of(vi.groups, vi.coupled)
+    LU, pivots, motions = np.empty((nv, nv)), indices(nv), np.empty((nv, 2))
+    copy_coupled(linear.A, order, LU)
+    if not factor_coupled(LU, order, pivots):
         return SINGULAR
     for l in range(nv):  # with the forces as they are, and without those of the rows
         motions[l, 0] = motions[l, 1] = -at.G[l]
@@ -228,17 +248,17 @@ def newton_step(
         for e in range(first[b + 1] - first[b]):
             for s in range(vi.felt[b]):
                 motions[vi.dofs[b, s], 1] -= vi.J_force[b, e, s] * f0[first[b] + e]
-    solve_factored(LU, pivots, motions)
+    solve_coupled(LU, order, pivots, motions)
     copy_matrix(at.w[: len(w1)], w1)
     if not all_finite(motions.ravel()):
         return SINGULAR
     f, outcome = vector(n), CONVERGED
     if blocks > 0:
-        state_sets(system, stage, at, slip, _response_of(LU, pivots, vi), motions[:, 1], vi)
+        R = responses_of(vi, linear.A, order, LU, pivots)
+        state_sets(system, stage, at, slip, R, motions[:, 1], vi)
     for b in range(k):
         linear.rho[at.active[b]] = vi.sets.rho[b]
-    for l in range(nv):
-        dq[l] = motions[l, 0]
+    copy_vector(motions[:, 0], dq)
     for b in range(blocks):
         for e in range(first[b], first[b + 1]):
             f[e] = f0[e]
@@ -246,7 +266,8 @@ def newton_step(
             for s in range(vi.felt[b]):
                 f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
     if blocks > 0:
-        outcome = _solve_held(vi, f0[:n], f, dq)
+        solved = solve_affine_vi(vi, f0[:n], f, dq)
+        outcome = CONVERGED if solved == SOLVED else (HELD if solved == HELD_BACK else QP_FAILED)
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR
     for b in range(k):
@@ -262,26 +283,6 @@ def newton_step(
         for e in range(first[b + 1] - first[b]):
             w1[row, e] = f[first[b] + e] / total
     return outcome
-
-
-@jit
-def _solve_held(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
-    """Solve an inequality, with terms that hold forces back where it is not solved without.
-
-    Each begins where the first one did: what a search leaves that failed is far from any solution.
-    """
-    given, moved = vector(f.size), vector(dq.size)
-    copy_vector(f, given)
-    copy_vector(dq, moved)
-    if solve_affine_vi(vi, f0, f, dq):
-        return CONVERGED
-    for term in _PROXIMAL:
-        vi.proximal[0] = term
-        copy_vector(given, f)
-        copy_vector(moved, dq)
-        if solve_affine_vi(vi, f0, f, dq):
-            return HELD
-    return QP_FAILED
 
 
 @jit

@@ -14,15 +14,16 @@ _LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the la
 _FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side
 _LEAST_DEPTH = 1e-12  # [m] at which the tangent of a bound is taken at least
 _OF_DEPTH, _OF_SLIP = 1e-6, 0.1  # shares of the depth and the slip that an inequality leaves
+_OF_DEPTH_ROUGHLY = 2e-5  # the same of redundant forces: an error of 1e-4 of the force at most
 _ROUNDING = 3e-15  # share of the largest motion of an inequality, to which it is solved at best
 
 
 @jit
-def compliance_of(R: Array, J: Array, dofs: Array, felt: int, i: int, column: int) -> float:
-    """Motion along coordinate i of a block by a force whose response is a column of R."""
+def compliance_of(R: Array, J: Array, felt: int, e: int) -> float:
+    """Motion along coordinate e of a block by its own force, whose response is R, as J."""
     total = 0.0
     for s in range(felt):
-        total += J[i, s] * R[dofs[s], column]
+        total += J[e, s] * R[e, s]
     return total
 
 
@@ -43,7 +44,7 @@ def state_sets(
         stage: equations of the stage.
         at: the point.
         slip: bound on the slip of the stage [m].
-        R: A^-1 J_force', shape (nv, n).
+        R: responses of the dofs of the blocks to their forces, shape (blocks, m, k).
         free: motion without forces of the rows, shape (nv,).
         vi: output, whose other arrays are written.
     """
@@ -52,7 +53,7 @@ def state_sets(
     for b in range(sets.kind.size):
         begin, end, softest = sets.first[b], sets.first[b + 1], 0.0
         for e in range(end - begin):
-            c = compliance_of(R, vi.J_motion[b], vi.dofs[b], vi.felt[b], e, begin + e)
+            c = compliance_of(R[b], vi.J_motion[b], vi.felt[b], e)
             c += vi.lift[b, e] if not system.forces or e == end - begin - 1 else 0.0
             softest = max(softest, abs(c))
         sets.rho[b] = softest
@@ -80,6 +81,21 @@ def state_sets(
             vi.enough[b] = min(vi.enough[b], _OF_DEPTH * sets.offset[b])
         vi.rounding[b] = largest / vi.length[b]
         vi.enough[b] = max(vi.enough[b] / vi.length[b], vi.rounding[b])
+        _leave_roughly(slip, b, vi)
+
+
+@jit
+def _leave_roughly(slip: float, b: int, vi: AffineVI) -> None:
+    """Write what redundant forces of a block may leave: of contacts a slip that does not matter."""
+    sets = vi.sets
+    contact = sets.kind[b] == ROUND_CONE or sets.kind[b] == POLYHEDRAL_CONE
+    for e in range(sets.first[b], sets.first[b + 1]):
+        vi.rough[e] = vi.enough[b]
+        if contact:
+            most = _OF_SLIP * slip
+            if e == sets.first[b + 1] - 1 and sets.offset[b] > 0.0:
+                most = min(most, _OF_DEPTH_ROUGHLY * sets.offset[b])
+            vi.rough[e] = max(vi.enough[b], most / vi.length[b])
 
 
 @jit
@@ -105,7 +121,7 @@ def _state_cone(
     freely, which is the largest of those that could be the solution.
     """
     row, cone, sets = at.active[b], system.cone, vi.sets
-    depth, begin = at.places.depth[row], sets.first[b]
+    depth = at.places.depth[row]
     sets.friction[b], vi.depth[b] = at.places.friction[row], depth
     falling = depth
     for s in range(vi.felt[b]):
@@ -114,7 +130,7 @@ def _state_cone(
     if not cone.stiffness < math.inf:
         return
     load = max(at.w[row, 2], 0.0)
-    give = compliance_of(R, vi.J_force[b], vi.dofs[b], vi.felt[b], 2, begin + 2)
+    give = compliance_of(R[b], vi.J_force[b], vi.felt[b], 2)
     stopping = max(falling, 0.0) / give if give > 0.0 else 0.0
     most = depth_of_force(cone, max(load, stopping))
     chosen = min(max(depth, depth_of_force(cone, load)), most) if depth > 0.0 else most

@@ -24,6 +24,7 @@ from nmdp_pin._kernels.step.stage import (
 )
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 from nmdp_pin._kernels.tree.joints import write_torque
+from nmdp_pin._kernels.tree.loops import write_gaps
 from nmdp_pin._kernels.tree.tree import body_twists
 
 # Initial guesses: share of the predicted motion, and whether with the forces of the step before.
@@ -84,7 +85,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
     islands = memory.islands
-    find_islands(system.tree, contacts, islands)
+    find_islands(system.tree, contacts, system.joints.loops, islands)
     write_energies(system, origin, islands, islands.kinetic0, islands.potential0, islands.springs0)
     write_elastic_energies(system, memory.stage, origin, islands, islands.elastic0)
     clear_vector(islands.given)
@@ -99,6 +100,9 @@ def state_stage(
     a = scheme.a[i, i]
     stage.rate = 1.0 / (a * h)
     stage.displaced = scheme.order == 1
+    stage.closes = i + 1 == scheme.a.shape[0]
+    if i == 0:
+        write_gaps(system.joints.loops, memory.origin.P, start.q, stage.gaps)
     # a repetition has the last command
     last = max(start.commands.kp.shape[0] - scheme.a.shape[0] + i, 0)
     write_torque(system.joints, start.commands, last, stage.torque)

@@ -51,6 +51,7 @@ _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far t
 _LARGE, _LARGE_OF_WEIGHTS = 1e3, 1.0
 _NEAR = 100.0  # multiple of the tolerances within which a point is near a solution
 _SURE = 0.1  # share of the residual that a step leaves, below which the estimate of it is one
+_SAME_SIZE, _REPEATED = 1e-3, 4  # steps whose sizes differ by so little go to and fro; how many
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
 
 
@@ -58,9 +59,18 @@ _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as 
 def work_of(dofs: int, rows: int) -> int:
     """Work of an iteration with so many dofs and active rows, in evaluations; 0 where they are few.
 
-    That is of a system of all dofs, and of a small one for each row.
+    That is of a system of the dofs of the largest tree, and of a small one for each row.
     """
     return int((dofs / _FEW) ** 3 + rows / _MANY)
+
+
+@jit
+def largest_tree(system: System) -> int:
+    """The largest number of dofs of a tree."""
+    most = 0
+    for g in range(system.tree.groups.size - 1):
+        most = max(most, system.tree.groups[g + 1] - system.tree.groups[g])
+    return most
 
 
 @jit
@@ -169,7 +179,8 @@ def solve_stage(
         counts[1] += 1
         counts[3] += 1
         return NOT_FINITE, False
-    each, slip = work_of(dq.size, here.n_active[0]), max(tolerances.slip, tolerances.place)
+    each = work_of(largest_tree(system), here.n_active[0])
+    slip, repeated = max(tolerances.slip, tolerances.place), 0
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
             outcome = ITERATION_LIMIT
@@ -192,7 +203,11 @@ def solve_stage(
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
         left = (size / before) ** 2 if 0.0 < before < math.inf else 1.0
+        repeated = repeated + 1 if abs(size - before) < _SAME_SIZE * size else 0
         before = size
+        if repeated >= _REPEATED:  # between places where a contact is, and is none
+            outcome = STALLED
+            break
         if (
             iterations > 1
             and not held

@@ -7,6 +7,7 @@ import numpy as np
 from nmdp_pin._kernels.algebra.linear import copy_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import record
+from nmdp_pin._kernels.tree.loops import Loops
 from nmdp_pin._kernels.tree.springs import Springs
 
 LEAST_SHARE = 1e-3  # share of the largest force below which a contact's own force is not its unit
@@ -16,7 +17,8 @@ LEAST_SHARE = 1e-3  # share of the largest force below which a contact's own for
 class Joints:
     """Bounds of the joints.
 
-    The r joints with a stop or dry friction come in the order of `JointLimits.bounded`.
+    The r joints with a stop or dry friction come in the order of `JointLimits.bounded`. Behind them
+    are the rows of closed loops, which are dry friction without a limit along their gaps.
 
     Args:
         coordinates: index of each of the r joints in q, -1 without a stop, shape (r,).
@@ -28,6 +30,7 @@ class Joints:
         effort: limit of the motor of each dof [N m or N], shape (nv,).
         damping: viscous damping of each dof, which is not its motor's [N m s/rad, N s/m], (nv,).
         springs: springs of joints, and those that hold mimic joints.
+        loops: closed loops.
     """
 
     coordinates: Array
@@ -39,6 +42,7 @@ class Joints:
     effort: Array
     damping: Array
     springs: Springs
+    loops: Loops
 
 
 @record

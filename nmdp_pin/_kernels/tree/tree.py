@@ -28,6 +28,8 @@ class Tree:
         parents: index of each body's parent, -1 for the world, shape (n,).
         first_dofs: index of the first dof of each joint, shape (n + 1,).
         moves: 1 for the dofs that move a body, else 0, the world first, shape (n + 1, nv).
+        groups: first dofs of the trees that are rooted in the world, and the end, shape (t + 1,).
+        spans: first dof and end of the tree of each body, 0 of the world, shape (n + 1, 2).
         placements: placements of the joints in their parents' frames, shape (n, 4, 3).
         motions: motions of the dofs in the frames of their bodies (linear, angular), shape (nv, 6).
         moments: second moments Sigma = integral of rho x~ x~', x~ = (x, 1), of the bodies about
@@ -42,6 +44,8 @@ class Tree:
     parents: Array
     first_dofs: Array
     moves: Array
+    groups: Array
+    spans: Array
     placements: Array
     motions: Array
     moments: Array
@@ -112,6 +116,13 @@ def body_twists(tree: Tree, S: Array, v: Array, twists: Array) -> None:
         for k in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
             for i in range(6):
                 t[i] += S[k, i] * v[k]
+
+
+@jit
+def second_tree(tree: Tree, a: int, b: int) -> int:
+    """Body b, but the world, whose span is empty, where the bodies are of one tree."""
+    same = tree.spans[a, 0] == tree.spans[b, 0] and tree.spans[a, 1] == tree.spans[b, 1]
+    return 0 if same else b
 
 
 @jit
@@ -353,16 +364,17 @@ def add_pairs(
         a, b = bodies[i, 0], bodies[i, 1]
         if b == 0:
             continue
-        for l in range(len(S)):
+        for l in range(tree.spans[b, 0], tree.spans[b, 1]):
             if tree.moves[b, l] == 0.0:
                 continue
             wrench_rates(stiffness[i], S[l], row, column)
             coadjoint(S[l], wrenches[i], carried)  # S_k . carried = (S_l x S_k) . F
             for j in range(6):
                 column[j] += carried[j]
-            for k in range(len(S)):
+            for k in range(tree.spans[a, 0], tree.spans[a, 1]):
                 if tree.moves[a, k] != 0.0:
                     A[k, l] += power(S[k], column)
                     A[l, k] += power(S[k], row)
+            for k in range(tree.spans[b, 0], tree.spans[b, 1]):
                 if tree.moves[b, k] != 0.0:
                     A[k, l] -= power(S[k], carried)

@@ -1,0 +1,167 @@
+"""Sets of parameters by which a system differs from another one."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._dynamics.parameters import set_mass, shapes_of, with_friction
+from nmdp_pin._dynamics.system import Law, System
+from nmdp_pin._robot import Robot
+from nmdp_pin._robot.joint_limits import JointLimits, named_joints
+from nmdp_pin.errors import ParameterError
+
+ByName = Mapping[str, float] | Sequence[float] | np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ParameterSet:
+    """Parameters of a system that differ; None: as they are.
+
+    Args:
+        mass: masses of the bodies [kg], by the name of a link or of the joint that carries it with
+            all that is fixed to it; or one a joint, shape (njoints - 1,). Centres and radii of
+            gyration stay; a body without mass becomes a point at the joint.
+        friction: friction coefficients of the shapes [-], those of the terrain, then those of the
+            bodies in the order of `robot.surfaces`, shape (n,); NaN: as it is. A number: of the
+            only shape.
+        armature: inertia of the rotors [kg m^2 or kg], by joint, or shape (nv,).
+        limits: bounds of the joints.
+        gravity: acceleration of gravity [m/s^2], shape (3,).
+        stiffness: k of a friction cone [N/m^power], or C_perp of a penalty law [N/m^alpha].
+
+    Raises:
+        ParameterError: a parameter does not fit the system.
+    """
+
+    mass: ByName | None = None
+    friction: float | Sequence[float] | np.ndarray | None = None
+    armature: ByName | None = None
+    limits: JointLimits | None = None
+    gravity: Sequence[float] | np.ndarray | None = None
+    stiffness: float | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "ParameterSet":
+        """The set of parameters by their names."""
+        names = list(cls.__dataclass_fields__)
+        for name in values:
+            if name not in names:
+                raise ParameterError(f"'{name}' is no parameter; choose from {names}")
+        return cls(**values)
+
+    def changed(self, system: System[Law]) -> System[Law]:
+        """The system with these parameters."""
+        result = system.varied(self._robot(system.robot), self._law(system.law))
+        if self.friction is not None:
+            for index, friction in self._frictions(system):
+                result = with_friction(result, index, friction)
+        return result
+
+    def _robot(self, robot: Robot) -> Robot:
+        """The robot with these parameters; itself where none is of the robot."""
+        if self.mass is None and self.armature is None and self.gravity is None:
+            return robot if self.limits is None else self._limited(robot)
+        model = pin.Model(robot.model)
+        for joint, mass in self._masses(robot.model):
+            set_mass(model, joint, mass)
+        if self.gravity is not None:
+            model.gravity = pin.Motion(_numbers("gravity", self.gravity, 3), np.zeros(3))
+        for dofs, value in self._armatures(robot.model):
+            model.armature[dofs] = value
+        return self._limited(replace(robot, model=model))
+
+    def _limited(self, robot: Robot) -> Robot:
+        """The robot with these limits."""
+        if self.limits is None:
+            return robot
+        if not isinstance(self.limits, JointLimits):
+            what = type(self.limits).__name__
+            raise ParameterError(
+                f"limits must be JointLimits, such as replace(robot.limits, effort=...); got {what}"
+            )
+        for name in ("lower", "upper", "effort", "friction"):
+            _of_size(name, getattr(self.limits, name), robot.model.nv)
+        return replace(robot, limits=self.limits)
+
+    def _masses(self, model: pin.Model) -> Iterable[tuple[int, float]]:
+        """Joints and the masses of their bodies."""
+        if self.mass is None:
+            return
+        if not isinstance(self.mass, Mapping):
+            yield from enumerate(_numbers("mass", self.mass, model.njoints - 1).tolist(), 1)
+            return
+        for name, value in self.mass.items():
+            known = model.existFrame(name)
+            joint = model.frames[model.getFrameId(name)].parentJoint if known else 0
+            if not joint:
+                bodies = ", ".join(name for name, _ in named_joints(model))
+                raise ParameterError(
+                    f"mass: there is no moving body '{name}'; name a link, or a joint: {bodies}"
+                )
+            yield joint, _at_least_0(f"mass of '{name}'", value)
+
+    def _armatures(self, model: pin.Model) -> Iterable[tuple[slice, Any]]:
+        """Velocities and the inertias of their rotors."""
+        if self.armature is None:
+            return
+        if not isinstance(self.armature, Mapping):
+            yield slice(None), _numbers("armature", self.armature, model.nv)
+            return
+        joints = dict(named_joints(model))
+        for name, value in self.armature.items():
+            if name not in joints:
+                raise ParameterError(
+                    f"armature: there is no joint '{name}'; choose from {', '.join(joints)}"
+                )
+            at = joints[name].idx_v
+            number = _at_least_0(f"armature of '{name}'", value)
+            yield slice(at, at + joints[name].nv), number
+
+    def _frictions(self, system: System[Law]) -> Iterable[tuple[int, float]]:
+        """Indices of shapes and their friction coefficients."""
+        given = np.atleast_1d(np.asarray(self.friction, dtype=float))
+        n = len(shapes_of(system))
+        _of_size("friction", given, n, "one a shape: of the terrain, then of the bodies")
+        for index, value in enumerate(given.tolist()):
+            if not math.isnan(value):
+                yield index, _at_least_0(f"friction[{index}]", value)
+
+    def _law(self, law: Any) -> Any:
+        """The contact law with this stiffness."""
+        if self.stiffness is None:
+            return law
+        fields = [name for name in ("stiffness", "normal_stiffness") if hasattr(law, name)]
+        if not fields:
+            raise ParameterError(f"stiffness: {type(law).__name__} has none")
+        return replace(law, **{fields[0]: self.stiffness})
+
+
+def _numbers(name: str, values: Any, size: int) -> np.ndarray:
+    """Numbers of a parameter, which are no less than 0 but those of gravity."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be {size} numbers, got {values!r}") from None
+    _of_size(name, array, size)
+    if not np.isfinite(array).all() or (name != "gravity" and (array < 0.0).any()):
+        least = "" if name == "gravity" else " >= 0"
+        raise ParameterError(f"{name} must hold finite numbers{least}, got {array}")
+    return array
+
+
+def _of_size(name: str, values: np.ndarray, size: int, what: str = "") -> None:
+    """Check the shape of an array."""
+    if np.shape(values) != (size,):
+        more = f", {what}" if what else ""
+        raise ParameterError(f"{name} has shape {np.shape(values)}, expected ({size},){more}")
+
+
+def _at_least_0(name: str, value: Any) -> float:
+    """Check a number."""
+    if not isinstance(value, float | int | np.number) or not 0.0 <= value < math.inf:
+        raise ParameterError(f"{name} must be a finite number >= 0, got {value!r}")
+    return float(value)

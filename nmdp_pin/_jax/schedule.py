@@ -1,0 +1,269 @@
+"""Rollouts of many lanes: when each of them iterates ([P] section V-A, Fig. 3).
+
+"own": a call of the device makes one iteration of every lane, wherever each of them is, and one
+that has converged begins its next step at once. "steps": all lanes wait until the last one has
+made the step. The results are the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from nmdp_pin._jax.joints import Torque
+from nmdp_pin._jax.minimiser import (
+    CONVERGED,
+    RUNNING,
+    Iterate,
+    choose,
+    in_groups,
+    iterate,
+    open_iterate,
+)
+from nmdp_pin._jax.scene import DeviceScene
+from nmdp_pin._jax.step import StepStart, begin
+
+SCHEDULES = ("own", "steps")
+
+
+class Commands(NamedTuple):
+    """Commands of all steps; an axis of length 1 stands for all steps, or for all lanes.
+
+    Attributes:
+        tau: feed-forward torques [N m or N], shape (nt or 1, nv, K or 1).
+        kp: position gains [N m/rad], likewise.
+        kd: velocity gains [N m s/rad], likewise.
+        q_target: target configurations, shape (nt or 1, nq, K or 1).
+        v_target: target velocities [rad/s or m/s], as `tau`.
+        force: forces from outside, which no motor makes or limits [N m or N], likewise.
+    """
+
+    tau: Array
+    kp: Array
+    kd: Array
+    q_target: Array
+    v_target: Array
+    force: Array
+
+
+class Lanes(NamedTuple):
+    """All lanes between two iterations.
+
+    Attributes:
+        step: index of the step of each lane, shape (K,).
+        q: configuration at its start, shape (nq, K).
+        v: velocity there, shape (nv, K).
+        fresh: whether the step is still to be begun, shape (K,).
+        status: RUNNING, or the code with which the lane ended, shape (K,).
+        work: iterations of the lane so far, shape (K,).
+        start: starts of the steps.
+        iterate: minimisations.
+        x: [q; v] at the ends of the steps, shape (nt, nq + nv, K).
+    """
+
+    step: Array
+    q: Array
+    v: Array
+    fresh: Array
+    status: Array
+    work: Array
+    start: StepStart
+    iterate: Iterate
+    x: Array
+
+
+class Rolled(NamedTuple):
+    """A rollout of all lanes.
+
+    Attributes:
+        x: [q; v] at the ends of the steps, from one that failed on the last good one,
+            shape (nt, nq + nv, K).
+        status: codes of `Status`, shape (K,).
+        steps: number of steps made, shape (K,).
+        iterations: number of iterations made, shape (K,).
+        calls: number of iterations of the device.
+    """
+
+    x: Array
+    status: Array
+    steps: Array
+    iterations: Array
+    calls: Array
+
+
+def torque_of(scene: DeviceScene, commands: Commands, step: Array) -> Torque:
+    """The torques of the steps of all lanes, whose indices have the shape (K,)."""
+    taken = [_at(values, step) for values in commands]
+    tau, kp, kd, q_target, v_target, force = taken
+    return Torque(tau + kd * v_target + force, kp, kd + scene.motors[1, :, None], q_target, force)
+
+
+def _at(values: Array, step: Array) -> Array:
+    """Rows of commands, shape (n, K or 1)."""
+    if len(values) == 1:
+        return values[0]
+    rows = jnp.minimum(step, len(values) - 1)
+    if values.shape[2] == 1:
+        return values[rows, :, 0].T
+    return jnp.take_along_axis(values, rows[None, None], 0)[0]
+
+
+def roll(
+    scene: DeviceScene,
+    q: Any,
+    v: Any,
+    commands: Commands,
+    h: Any,
+    *,
+    steps: int,
+    schedule: str = "own",
+) -> Rolled:
+    """Make steps of all lanes on the device where the arrays are.
+
+    Args:
+        scene: what all steps share.
+        q: configurations at the start, shape (nq, K).
+        v: velocities at the start, shape (nv, K).
+        commands: commands of the steps.
+        h: length of a step, a number or an array [s].
+        steps: number of steps.
+        schedule: "own" or "steps".
+    """
+    function = _roll_own if schedule == "own" else _roll_steps
+    result: Rolled = function(scene, q, v, commands, jnp.asarray(h, jnp.result_type(q)), steps)
+    return result
+
+
+def calls_of(*arguments: Any, steps: int, schedule: str) -> jax.stages.Compiled:
+    """The compiled program of `roll` for arguments, of which the last one is an array."""
+    function = _roll_own if schedule == "own" else _roll_steps
+    return function.lower(*arguments, steps=steps).compile()
+
+
+def _open(
+    scene: DeviceScene, q: Array, v: Array, commands: Commands, h: Array, steps: int
+) -> Lanes:
+    """All lanes before their first step, which is not begun."""
+    count = jnp.zeros(q.shape[1], jnp.int32)
+
+    def begun(q: Array, v: Array) -> tuple[StepStart, Iterate]:
+        start = begin(scene, q, v, torque_of(scene, commands, count), h)
+        return start, open_iterate(start)
+
+    shapes = jax.eval_shape(begun, q, v)
+    start, at = jax.tree.map(lambda like: jnp.zeros(like.shape, like.dtype), shapes)
+    x = jnp.zeros((steps, len(q) + len(v), q.shape[1]), q.dtype)
+    return Lanes(count, q, v, count == 0, count + RUNNING, count, start, at, x)
+
+
+def _iterate(scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes, group: int) -> Lanes:
+    """Make one iteration of every lane, and end the steps that have converged or failed."""
+    torque = torque_of(scene, commands, lanes.step)
+    at, start = iterate(scene, lanes.start, torque, h, lanes.iterate, group)
+    active = lanes.status == RUNNING
+    outcome, nt = at.account.outcome, len(lanes.x)
+    made = active & (outcome == CONVERGED) & ~lanes.fresh
+    failed = active & (outcome != CONVERGED) & (outcome != RUNNING)
+    ended = made | failed
+    q, v = choose(made, at.best, lanes.q), choose(made, at.v, lanes.v)
+    rows = jnp.where(made, lanes.step, nt)
+    K = len(rows)
+    x = lanes.x.at[rows, :, jnp.arange(K)].set(jnp.concatenate([q, v]).T, mode="drop")
+    step = lanes.step + made
+    status = jnp.where(failed, outcome, jnp.where(made & (step == nt), CONVERGED, lanes.status))
+    return Lanes(
+        step=step,
+        q=q,
+        v=v,
+        fresh=lanes.fresh | (made & (step < nt)),
+        status=status,
+        work=lanes.work + jnp.where(ended, at.account.iterations, 0),
+        start=start,
+        iterate=at,
+        x=x,
+    )
+
+
+def _begin_fresh(
+    scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes, group: int
+) -> Lanes:
+    """Begin the steps of lanes that have ended one."""
+
+    def function(some: Array, state: tuple[StepStart, Iterate]) -> tuple[StepStart, Iterate]:
+        torque = torque_of(scene, commands, lanes.step)
+        part = [x[:, some] if x.shape[1] > 1 else x for x in torque]
+        start = begin(scene, lanes.q[:, some], lanes.v[:, some], Torque(*part), h)
+        new = start, open_iterate(start)
+        put = lambda x, y: x.at[..., some].set(y, mode="drop")  # noqa: E731
+        result: tuple[StepStart, Iterate] = jax.tree.map(put, state, new)
+        return result
+
+    start, at = in_groups(lanes.fresh, group, function, (lanes.start, lanes.iterate))
+    return lanes._replace(start=start, iterate=at, fresh=jnp.zeros_like(lanes.fresh))
+
+
+def group_of(K: int) -> int:
+    """Number of lanes that do together what not all do in an iteration."""
+    return min(K, max(8, K // 8))
+
+
+def advance(scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes) -> Lanes:
+    """One call of the device: starts where steps have ended, and an iteration of every lane."""
+    group = group_of(len(lanes.step))
+    lanes = _begin_fresh(scene, commands, h, lanes, group)
+    return _iterate(scene, commands, h, lanes, group)
+
+
+@functools.partial(jax.jit, static_argnames="steps")
+def _roll_own(
+    scene: DeviceScene, q: Array, v: Array, commands: Commands, h: Array, steps: int
+) -> Rolled:
+    """Lanes go on as soon as they have converged."""
+
+    def body(state: tuple[Lanes, Array]) -> tuple[Lanes, Array]:
+        lanes, calls = state
+        return advance(scene, commands, h, lanes), calls + 1
+
+    begun = _open(scene, q, v, commands, h, steps), jnp.zeros((), jnp.int32)
+    lanes, calls = lax.while_loop(lambda state: (state[0].status == RUNNING).any(), body, begun)
+    return _finished(lanes, calls)
+
+
+@functools.partial(jax.jit, static_argnames="steps")
+def _roll_steps(
+    scene: DeviceScene, q: Array, v: Array, commands: Commands, h: Array, steps: int
+) -> Rolled:
+    """Lanes wait for the others at the end of each step."""
+    group = group_of(q.shape[1])
+
+    def busy(state: tuple[Lanes, Array]) -> Array:
+        lanes, _ = state
+        return ((lanes.status == RUNNING) & ~lanes.fresh).any()
+
+    def body(state: tuple[Lanes, Array]) -> tuple[Lanes, Array]:
+        lanes, calls = state
+        return _iterate(scene, commands, h, lanes, group), calls + 1
+
+    def step(state: tuple[Lanes, Array], _: None) -> tuple[tuple[Lanes, Array], None]:
+        lanes, calls = state
+        start = begin(scene, lanes.q, lanes.v, torque_of(scene, commands, lanes.step), h)
+        lanes = lanes._replace(
+            start=start, iterate=open_iterate(start), fresh=jnp.zeros_like(lanes.fresh)
+        )
+        return lax.while_loop(busy, body, (lanes, calls)), None
+
+    begun = _open(scene, q, v, commands, h, steps), jnp.zeros((), jnp.int32)
+    (lanes, calls), _ = lax.scan(step, begun, None, length=steps)
+    return _finished(lanes, calls)
+
+
+def _finished(lanes: Lanes, calls: Array) -> Rolled:
+    """The results; a lane that failed stays where it was."""
+    rows = jnp.arange(len(lanes.x))[:, None, None]
+    last = jnp.concatenate([lanes.q, lanes.v])
+    x = jnp.where(rows < lanes.step, lanes.x, last)
+    return Rolled(x, lanes.status, lanes.step, lanes.work, calls)

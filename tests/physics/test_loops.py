@@ -1,0 +1,305 @@
+"""Closed loops: closed forms of linkages, statics, conservation laws, drift, contacts beside."""
+
+import math
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from loop_scenes import (
+    FAR,
+    Builder,
+    G,
+    consistent,
+    energy,
+    four_bar,
+    largest_gap,
+    placed,
+    rod,
+    run,
+    simulator,
+)
+from scipy.special import ellipk
+
+from nmdp_pin import (
+    Connect,
+    Coupling,
+    Distance,
+    FrictionCone,
+    Plane,
+    Sensors,
+    Simulator,
+    Terrain,
+    Weld,
+    free_body,
+    together,
+    with_loops,
+)
+from nmdp_pin._terrain import Box
+from nmdp_pin.errors import IntegratorError, RobotError, SensorError, StateError
+from nmdp_pin.sensors import JointWrench
+
+METHODS = [("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 1), ("pbd-nmdp", 2)]
+CLOSED = 1e-6  # [m] to which loops are held under large loads
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_period_of_a_four_bar(method):
+    """A parallelogram swings as a pendulum with the moments of its parts."""
+    angle, L, masses = 1.0, 0.5, (1.0, 2.0, 1.0)
+    robot = four_bar(angle, L, masses=masses)
+    inertia = (masses[0] + masses[2]) * L**2 / 3.0 + masses[1] * L**2
+    moment = G * L * (0.5 * (masses[0] + masses[2]) + masses[1])
+    period = 4.0 * math.sqrt(inertia / moment) * ellipk(math.sin(0.5 * angle) ** 2)
+    sim, ends = simulator(robot, method), []
+    for steps in (100, 200):
+        last = run(sim, sim.state(), period / steps, period)[-1].state
+        ends.append(0.5 * np.pi - last.q[0] - angle)
+        assert last.q[0] + last.q[1] == pytest.approx(0.0, abs=1e-6)  # the coupler is level
+        assert largest_gap(robot, last.q) < CLOSED
+    # back at the start, with errors of second order
+    assert abs(ends[1]) < 3e-4
+    assert abs(ends[0]) > 3.0 * abs(ends[1])
+
+
+def slider_crank(r=0.3, length=0.8):
+    """A crank about y, a rod on it, and a slider along x at its end."""
+    b = Builder()
+    crank = b.add("crank", 0, pin.JointModelRY(), placed(0, 0, 0), rod(1.0, r))
+    b.add("rod", crank, pin.JointModelRY(), placed(r, 0, 0), rod(2.0, length))
+    weight = pin.Inertia(3.0, np.zeros(3), np.diag([0.01, 0.01, 0.01]))
+    b.add("slider", 0, pin.JointModelPX(), placed(0, 0, 0), weight)
+    start = -0.4
+    place = r * math.cos(start) + math.sqrt(length**2 - (r * math.sin(start)) ** 2)
+    ends = Connect(first="rod", second="slider", point=(length, 0, 0), other=(0, 0, 0))
+    turn = math.asin(r * math.sin(start) / length)
+    return b.robot([start, -start - turn, place], [ends])
+
+
+@pytest.mark.parametrize(("method", "order"), METHODS)
+def test_slider_crank(method, order):
+    """The slider is where the crank says, over more than a turn and through dead points."""
+    r, length = 0.3, 0.8
+    robot = slider_crank(r, length)
+    sim = simulator(robot, method, order=order)
+    results = run(sim, sim.state(v=consistent(robot, [45.0, 0.0, 0.0])), 0.002, 1.0)
+    q = np.array([result.state.q for result in results])
+    assert order == 1 or abs(q[-1, 0] - q[0, 0]) > 2.0 * np.pi
+    along = r * np.cos(q[:, 0]) + np.sqrt(length**2 - (r * np.sin(q[:, 0])) ** 2)
+    assert np.abs(q[:, 2] - along).max() < CLOSED
+    energies = np.array([energy(result) for result in results])
+    moving = results[1].kinetic_energy
+    assert np.ptp(energies[2:]) < (1.0 if order == 1 else 0.01) * moving
+    assert (np.diff(energies[2:]) < 1e-3 * moving).all()  # loops do no work
+
+
+def platform():
+    """A plate on six rods between the ground and its corners, and their lengths as it stands."""
+    b = Builder()
+    inertia = pin.Inertia(7.0, np.array([0.05, -0.02, 0.03]), np.diag([0.2, 0.2, 0.4]))
+    b.floating("plate", inertia)
+    legs = []
+    for k in range(6):
+        low, high = np.pi / 3.0 * (k - k % 2 + 0.5), np.pi / 3.0 * (k - (k + 1) % 2 + 1.0)
+        point = (0.3 * math.cos(high), 0.3 * math.sin(high), 0.0)
+        foot = (0.6 * math.cos(low) + 0.02 * k, 0.6 * math.sin(low), 0.0)
+        legs.append(Distance(first="plate", point=point, other=foot))
+    turn = pin.Quaternion(pin.rpy.rpyToMatrix(0.1, -0.05, 0.2)).coeffs()
+    return b.robot([0.02, 0.01, 0.5, *turn], legs)
+
+
+@pytest.mark.parametrize(("method", "order"), METHODS)
+def test_forces_of_a_platform(method, order):
+    """The legs of a Stewart platform bear what statics says, and hold it still."""
+    robot = platform()
+    sim = simulator(robot, method, order=order)
+    result = run(sim, sim.state(), 0.01, 0.1)[-1]
+    model, data = robot.model, robot.model.createData()
+    weight = pin.computeGeneralizedGravity(model, data, robot.standing).copy()
+    pin.computeJointJacobians(model, data, robot.standing)
+    J = np.vstack([loop.gaps(model, data, robot.standing)[1] for loop in robot.loops])
+    expected = np.linalg.solve(J.T, weight)
+    assert result.loop_forces == pytest.approx(expected, rel=1e-5)
+    assert np.abs(result.state.q - robot.standing).max() < 1e-7
+    assert np.abs(result.state.v).max() < 1e-6
+
+
+def ring(n=8, gravity=0.0, mass=0.3, length=0.2):
+    """A chain of hinges about y, whose last link is welded to the first one by a hinge."""
+    b = Builder(gravity)
+    model = b.model
+    slide = pin.JointModelPX(), pin.JointModelPZ()
+    joint = model.addJoint(0, slide[0], pin.SE3.Identity(), "x")
+    joint = model.addJoint(joint, slide[1], pin.SE3.Identity(), "z")
+    place = pin.SE3.Identity()
+    for k in range(n):
+        joint = b.add(f"link{k}", joint, pin.JointModelRY(), place, rod(mass, length))
+        place = placed(length, 0, 0)
+    turns = np.full(n, 2.0 * np.pi / n)
+    turns[0] = 0.0
+    ends = Connect(first=f"link{n - 1}", second="link0", point=(length, 0, 0), other=(0, 0, 0))
+    return b.robot([0.0, 1.0, *turns], [ends])
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_momenta_of_a_ring(method):
+    """The forces of a loop are internal: they change neither momentum, and do no work."""
+    robot = ring()
+    sim = simulator(robot, method)
+    v = np.random.default_rng(2).standard_normal(robot.model.nv)
+    state = sim.state(v=consistent(robot, v))
+    results = run(sim, state, 0.002, 1.0)
+    model, data = robot.model, robot.model.createData()
+
+    def momenta(state):
+        h = pin.computeCentroidalMomentum(model, data, state.q, state.v)
+        return np.append(h.linear[[0, 2]], h.angular[1])
+
+    before, after = momenta(state), momenta(results[-1].state)
+    assert after == pytest.approx(before, abs=2e-3 * np.abs(before).max())
+    assert largest_gap(robot, results[-1].state.q) < CLOSED
+    energies = np.array([energy(result) for result in results])
+    assert np.ptp(energies) < 0.01 * energies[0]
+
+
+def test_no_drift_in_100_seconds():
+    """Positions hold at the end of each step, so that nothing adds up."""
+    robot = four_bar(1.2)
+    sim = simulator(robot)
+    results = run(sim, sim.state(), 0.01, 100.0)
+    gaps = [largest_gap(robot, result.state.q) for result in results[::50]]
+    assert max(gaps) < CLOSED
+    start = energy(results[0])
+    assert all(energy(result) <= start + 1e-6 * abs(start) for result in results)
+
+
+def test_redundant_loops_move_as_one():
+    """Loops that hold the same, twice or not quite, change neither motion nor steps."""
+    robot = four_bar(1.0)
+    twice = with_loops(robot, [robot.loops[0]])
+    off = Connect(first="coupler", second="right", point=(0.8, 1e-7, 0), other=(0.5, 0, 0))
+    ends = []
+    for made in (robot, twice, with_loops(robot, [off])):
+        sim = simulator(made)
+        ends.append(run(sim, sim.state(), 0.01, 0.5)[-1])
+    for end in ends[1:]:
+        assert end.state.q == pytest.approx(ends[0].state.q, abs=1e-6)
+    both = ends[1].loop_forces.reshape(2, 3).sum(axis=0)
+    assert both[[0, 2]] == pytest.approx(ends[0].loop_forces[[0, 2]], rel=1e-4)
+
+
+def test_welded_boxes_slide_as_one():
+    """Two boxes, one on the other by a weld, slide v^2 / (2 mu g) on the lower one."""
+    mu, speed = 0.4, 1.5
+    low, high = (
+        free_body(name, Box(size=(0.3, 0.3, 0.1)), mass=mass, position=(0, 0, z))
+        for name, mass, z in (("low", 2.0, 0.05), ("high", 1.0, 0.2))
+    )
+    robot = with_loops(together(low, [high]), [Weld(first="high", second="low")])
+    ground = Terrain([Plane(friction=mu)])
+    sim = Simulator(robot, ground, FrictionCone(stiffness=1e8, power=1), "ne-nmdp")
+    v = np.zeros(robot.model.nv)
+    v[[0, 6]] = speed
+    results = run(sim, sim.state(v=v), 0.01, 0.6)
+    way = speed**2 / (2.0 * mu * G)
+    for first in (0, 7):
+        assert results[-1].state.q[first] == pytest.approx(way, rel=0.01)
+    assert largest_gap(robot, results[-1].state.q) < CLOSED
+    assert results[-1].loop_forces[2] == pytest.approx(1.0 * G, rel=1e-3)  # the upper one's weight
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_coupling(method):
+    """A coupled slide goes as the polynomial of the hinge says, and energy moves between both."""
+    b = Builder()
+    b.add("arm", 0, pin.JointModelRY(), placed(0, 0, 0), rod(1.0, 0.5))
+    weight = pin.Inertia(0.5, np.zeros(3), np.diag([0.01, 0.01, 0.01]))
+    b.add("slide", 0, pin.JointModelPX(), placed(0, 0, 0), weight)
+    polynomial = (0.1, 0.2, -0.3, 0.05)
+    coupling = Coupling(joint="slide-joint", primary="arm-joint", polynomial=polynomial)
+    robot = b.robot([0.3, 0.0], [coupling])
+    sim = simulator(robot, method)
+    results = run(sim, sim.state(), 0.005, 1.0)
+    q = np.array([result.state.q for result in results])
+    assert np.abs(q[:, 1] - np.polyval(polynomial[::-1], q[:, 0])).max() < CLOSED
+    assert np.ptp([energy(result) for result in results]) < 2e-3 * np.ptp(q[:, 0]) * G
+
+
+@pytest.mark.parametrize(("method", "order"), METHODS)
+def test_compliance(method, order):
+    """A loop with a compliance is a spring: its rest under a weight, and its energy."""
+    compliance, mass = 2e-3, 1.5
+    b = Builder()
+    ball = pin.Inertia(mass, np.zeros(3), np.diag([0.01, 0.01, 0.01]))
+    b.add("ball", 0, pin.JointModelPZ(), placed(0, 0, 0), ball)
+    robot = b.robot([0.0], [Connect(first="ball", other=(0, 0, 0), compliance=compliance)])
+    sim = simulator(robot, method, order=order)
+    period = 2.0 * np.pi * math.sqrt(mass * compliance)
+    results = run(sim, sim.state(), period / 200.0, period)
+    low = min(result.state.q[0] for result in results)
+    if order == 1:
+        settled = run(sim, results[-1].state, 0.2, 10.0)[-1].state
+        assert settled.q[0] == pytest.approx(-mass * G * compliance, rel=1e-4)
+        return
+    assert low == pytest.approx(-2.0 * mass * G * compliance, rel=1e-3)
+    assert results[-1].state.q[0] == pytest.approx(0.0, abs=-2e-3 * low)
+    energies = [energy(result) for result in results]
+    assert max(np.abs(energies)) < 2e-3 * mass * G * abs(low)
+
+
+def test_poses_are_closed():
+    """Standing poses and states are moved to where loops are closed, or refused with the gap."""
+    robot = four_bar(1.0)
+    sim = simulator(robot)
+    state = sim.state(robot.standing + np.array([0.1, 0.0, 0.0]))
+    assert largest_gap(robot, state.q) < 1e-9
+    far = Connect(first="coupler", second="world", point=(0.8, 0, 0), other=(5.0, 0, 0))
+    with pytest.raises(RobotError, match=r"Connect of 'coupler' and 'world'.* m or rad are left"):
+        with_loops(robot, [far])
+    rigid = with_loops(robot, [Coupling(joint="left-joint", polynomial=(robot.standing[0],))])
+    other = simulator(rigid)
+    held = other.state(rigid.standing + 0.05).q
+    assert held == pytest.approx(rigid.standing, abs=1e-6)
+    broken = slider_crank()
+    with pytest.raises(StateError, match="no configuration near q closes the Connect"):
+        simulator(with_length(broken)).state(broken.standing + 3.0)
+
+
+def with_length(robot):
+    """The robot with a distance that no pose far away has."""
+    return with_loops(robot, [Distance(first="slider", other=(0, 0, 5.0))])
+
+
+@pytest.mark.parametrize("method", ["pbd", "pbfd", "ne-ncp", "ne-mdp"])
+def test_methods_without_loops(method):
+    """Other methods refuse loops, and name those that take them."""
+    from contact_laws import law_for
+
+    law = law_for(method, FrictionCone(stiffness=1e6, power=2))
+    with pytest.raises(IntegratorError, match=r"closed loops.*ne-nmdp"):
+        Simulator(four_bar(1.0), FAR, law, method)
+    with pytest.raises(IntegratorError, match="forces as unknowns"):
+        simulator(four_bar(1.0), objective="kinetic")
+
+
+def test_mistakes():
+    """Names, bodies and values that cannot be."""
+    robot = four_bar(1.0)
+    for loops, message in (
+        ([Connect(first="nothing")], "'nothing' does not exist"),
+        ([Connect(first="left", second="left")], "move as one body"),
+        ([Coupling(joint="left")], "'left' is no hinge or slide"),
+        ([Distance(first="left", point=(0, 0, 0), other=(0, 0, 0))], "use Connect"),
+        (["left"], "expected a Connect"),
+    ):
+        with pytest.raises(RobotError, match=message):
+            with_loops(robot, loops)
+    with pytest.raises(RobotError, match="compliance must be >= 0"):
+        Weld(first="left", compliance=-1.0)
+    with pytest.raises(RobotError, match="point"):
+        Connect(first="left", point=(0.0, 1.0))
+
+
+def test_wrenches_of_joints_are_refused():
+    """What joints transmit contains what loops do, whose means over a step are not known."""
+    with pytest.raises(SensorError, match=r"closed loops.*StepResult\.loop_forces"):
+        Sensors(four_bar(1.0), [JointWrench("left-joint")])

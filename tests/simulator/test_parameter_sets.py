@@ -1,0 +1,125 @@
+"""Simulators with other parameters: the same bits as those of another robot, ground or law."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from contact_laws import law_for
+
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import Command
+from nmdp_pin._robot import load_robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.errors import ParameterError
+from nmdp_pin.rollout import rollout
+
+H, STEPS = 0.01, 5  # [s]
+MU, STIFFNESS = 0.7, 1e6
+METHODS = ("ne-nmdp", "pbfd")
+
+
+def robot():
+    return load_robot("hopper", visuals=False)
+
+
+def simulator(method, robot, friction=MU, stiffness=STIFFNESS):
+    law = law_for(method, FrictionCone(stiffness=stiffness, power=2), normal_stiffness=stiffness)
+    return Simulator(robot, Terrain(Plane(friction=friction)), law, method)
+
+
+def pushed(simulator):
+    """Ends of steps of the standing robot, pushed along the ground, [q; v]."""
+    state, found = simulator.state(), []
+    force = np.zeros(simulator.vector.nv)
+    force[0] = 300.0
+    for _ in range(STEPS):
+        state = simulator.step(state, Command(force=force), H).state
+        found.append(np.concatenate([state.q, state.v]))
+    return np.array(found)
+
+
+def other_robot(name):
+    """The robot with one other parameter, as Pinocchio's users make it; and the parameter."""
+    own = robot()
+    model, limits = pin.Model(own.model), own.limits
+    last = model.names[model.njoints - 1]
+    if name == "mass":
+        old = model.inertias[model.njoints - 1]
+        value = {last: 2.0 * old.mass}
+        model.inertias[model.njoints - 1] = pin.Inertia(
+            2.0 * old.mass, old.lever, 2.0 * old.inertia
+        )
+    elif name == "armature":
+        value = np.linspace(0.1, 0.2, model.nv)
+        model.armature[:] = value
+    elif name == "gravity":
+        value = (1.0, 0.0, -3.7)
+        model.gravity.linear = np.array(value)
+    else:
+        value = limits = replace(limits, friction=np.where(own.limits.friction >= 0, 5.0, 0.0))
+    return replace(own, model=model, limits=limits), value
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["mass", "armature", "gravity", "limits"])
+def test_parameters_of_robots(method, name):
+    """A simulator with a parameter steps as that of a robot with it, and this one as before."""
+    own = simulator(method, robot())
+    before = pushed(own)
+    changed, value = other_robot(name)
+    found = pushed(own.with_parameters(**{name: value}))
+    assert np.array_equal(found, pushed(simulator(method, changed)))
+    assert not np.array_equal(found, before)
+    assert np.array_equal(pushed(own), before)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_parameters_of_contacts(method):
+    """Friction and stiffness are those of another ground and another law, alone and together."""
+    own = simulator(method, robot())
+    for friction, stiffness in ((0.1, STIFFNESS), (MU, 1e5), (0.1, 1e5)):
+        found = pushed(own.with_parameters(friction=[friction], stiffness=stiffness))
+        assert np.array_equal(found, pushed(simulator(method, robot(), friction, stiffness)))
+    last = own.with_parameters(friction=0.1).with_parameters(stiffness=1e5)
+    assert np.array_equal(pushed(last), found)
+
+
+def test_rollouts_have_sets():
+    """Each trajectory has its own set, or all have one; two workers make the same bits."""
+    own = simulator("pbfd", robot())
+    x0 = np.concatenate([own.state().q, own.state().v])
+    sets = [{"mass": own.robot.mass / 5 * np.full(own.robot.model.njoints - 1, s)} for s in (1, 2)]
+    sets.append({"gravity": (0.0, 0.0, -1.0), "friction": 0.2})
+    found = rollout(own, x0, steps=3, h=H, parameters=sets).x
+    assert np.array_equal(rollout(own, x0, steps=3, h=H, parameters=sets, n_jobs=2).x, found)
+    for each, x in zip(sets, found, strict=True):
+        assert np.array_equal(rollout(own.with_parameters(**each), x0, steps=3, h=H).x[0], x)
+        both = rollout(own, np.array([x0, x0]), steps=3, h=H, parameters=[each]).x
+        assert np.array_equal(both, [x, x])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"weight": 1.0}, "'weight' is no parameter; choose from .*'mass', 'friction'"),
+        ({"mass": {"tail": 1.0}}, "no moving body 'tail'; name a link, or a joint"),
+        ({"mass": {"universe": 1.0}}, "no moving body 'universe'"),
+        ({"mass": [1.0]}, r"mass has shape \(1,\), expected \(6,\)"),
+        ({"mass": -np.ones(6)}, "mass must hold finite numbers >= 0"),
+        ({"armature": {"tail": 1.0}}, "no joint 'tail'; choose from"),
+        ({"armature": "much"}, "armature must be 6 numbers"),
+        ({"friction": [0.1, 0.2]}, r"friction has shape \(2,\), expected \(1,\), one a shape"),
+        ({"friction": -0.1}, "must be a finite number >= 0, got -0.1"),
+        ({"gravity": 9.81}, r"gravity has shape \(\), expected \(3,\)"),
+        ({"limits": {"effort": 1.0}}, "limits must be JointLimits"),
+    ],
+)
+def test_mistakes(parameters, text):
+    """A mistake is named before any step, with what is allowed."""
+    own = simulator("pbfd", robot())
+    with pytest.raises(ParameterError, match=text):
+        own.with_parameters(**parameters)
+    with pytest.raises(ParameterError, match=text):
+        rollout(own, own.state(), steps=1, h=H, parameters=[parameters])
