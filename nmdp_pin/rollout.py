@@ -122,13 +122,13 @@ def rollout(
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
     if isinstance(command, Command):
         command = simulator.checked_command(command)
-    for each in parameters:
-        ParameterSet.of(each).changed(simulator.system)  # a mistake is found before any step
     nb = _batch(x0=len(starts), u=len(u), parameters=max(len(parameters), 1))
     if len(starts) != nb:
         starts = starts * nb
     if len(parameters) == 1:
         simulator, parameters = simulator.with_parameters(**parameters[0]), ()
+    for each in parameters:
+        ParameterSet.of(each).changed(simulator.system)  # a mistake is found before any step
     roller = _roller(simulator, command, backend, device, dtype, n_jobs)
     if roller and parameters:
         raise IntegratorError(

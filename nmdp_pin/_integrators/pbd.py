@@ -27,11 +27,7 @@ from nmdp_pin._kernels.algebra.linear import solve_in_place
 from nmdp_pin._kernels.contact.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin._kernels.geometry.planes import report_depths, report_wrenches
 from nmdp_pin._kernels.step.levenberg_marquardt import ERROR, VALUE, evaluate_end, roll
-from nmdp_pin._kernels.step.outcomes import (
-    EVALUATIONS,
-    ITERATIONS,
-    REJECTED,
-)
+from nmdp_pin._kernels.step.outcomes import EVALUATIONS, ITERATIONS, REJECTED
 from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status

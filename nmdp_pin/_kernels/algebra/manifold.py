@@ -21,7 +21,7 @@ from nmdp_pin._kernels.algebra.lie import (
     translation_log,
 )
 from nmdp_pin._kernels.algebra.linear import solve_in_place
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
 from nmdp_pin._kernels.compiler.record import matrix, record, vector, zero_vector
 
 # Kinds of the factors, by their coordinates.
@@ -341,6 +341,20 @@ def add_turning(space: Manifold, d: Array, D: Array, force: Array, A: Array) -> 
                     A[k + i, k + j] += H[_entry(kind, i), _entry(kind, l)] * D[k + l, k + j]
 
 
+@inlined
+def _add_product(
+    X: Array, D: Array, i: int, k: int, end: int, blocks: bool, factor: float, Y: Array
+) -> None:
+    """Add row i of factor X D to Y in the columns of a joint, whose D may be the identity."""
+    for j in range(k, end):
+        total = X[i, j]
+        if blocks:
+            total = 0.0
+            for l in range(k, end):
+                total += X[i, l] * D[l, j]
+        Y[i, j] += factor * total
+
+
 @jit
 def add_multiplied_rows(
     space: Manifold, X: Array, D: Array, factor: float, span: Array, Y: Array
@@ -351,14 +365,7 @@ def add_multiplied_rows(
             k, end = space.first_v[b], space.first_v[b + 1]
             if k < span[0] or k >= span[1]:
                 continue
-            blocks = has_blocks(space.kinds[b])
-            for j in range(k, end):
-                total = X[i, j]
-                if blocks:
-                    total = 0.0
-                    for l in range(k, end):
-                        total += X[i, l] * D[l, j]
-                Y[i, j] += factor * total
+            _add_product(X, D, i, k, end, has_blocks(space.kinds[b]), factor, Y)
 
 
 @jit
@@ -373,13 +380,7 @@ def add_multiplied_groups(
             g += 1
         blocks = has_blocks(space.kinds[b])
         for i in range(groups[g], groups[g + 1]):
-            for j in range(k, end):
-                total = X[i, j]
-                if blocks:
-                    total = 0.0
-                    for l in range(k, end):
-                        total += X[i, l] * D[l, j]
-                Y[i, j] += factor * total
+            _add_product(X, D, i, k, end, blocks, factor, Y)
 
 
 @jit

@@ -23,10 +23,7 @@ from nmdp_pin._kernels.contact.contact_motion import motion_at, turn_back
 from nmdp_pin._kernels.contact.friction_cone import add_frame_derivative, cone_derivative
 from nmdp_pin._kernels.derivative.implicit_function import StageRates
 from nmdp_pin._kernels.geometry.planes import missed_contacts, select_overlaps
-from nmdp_pin._kernels.step.outcomes import (
-    CONVERGED,
-    OUTCOME,
-)
+from nmdp_pin._kernels.step.outcomes import CONVERGED, OUTCOME
 from nmdp_pin._kernels.step.stage import (
     NEWTON_EULER,
     RESIDUAL,

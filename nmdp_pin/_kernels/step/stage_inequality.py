@@ -30,12 +30,7 @@ from nmdp_pin._kernels.solver.force_sets import (
     project,
 )
 from nmdp_pin._kernels.solver.responses import responses_of
-from nmdp_pin._kernels.step.outcomes import (
-    CONVERGED,
-    HELD,
-    QP_FAILED,
-    SINGULAR,
-)
+from nmdp_pin._kernels.step.outcomes import CONVERGED, HELD, QP_FAILED, SINGULAR
 from nmdp_pin._kernels.step.stage import (
     Stage,
     StageIterate,

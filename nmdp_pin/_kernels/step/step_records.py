@@ -5,9 +5,7 @@ from __future__ import annotations
 from nmdp_pin._kernels.compiler.jit import Array
 from nmdp_pin._kernels.compiler.record import record
 from nmdp_pin._kernels.step.islands import Islands
-from nmdp_pin._kernels.step.outcomes import (
-    COUNTERS,
-)
+from nmdp_pin._kernels.step.outcomes import COUNTERS
 from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.tree.joints import Commands
 
