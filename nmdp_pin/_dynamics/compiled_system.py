@@ -194,7 +194,8 @@ class CompiledSystem:
         warm = self._no_warm if warm is None else warm
         of_commands = values_of(commands, state.q, self._nothing)
         known = warm if self.forces == (warm.forces is not None) else self._no_warm
-        np.concatenate((state.q, state.v, warm.a, known.joints, *of_commands), out=start.values)
+        before = (warm.a, self._nothing if warm.tau is None else warm.tau, known.joints)
+        np.concatenate((state.q, state.v, *before, *of_commands), out=start.values)
         k = len(known.contacts)
         start.h, start.touching, start.rolling = h, k, rolling
         if k:
@@ -204,14 +205,15 @@ class CompiledSystem:
     def new_start(self, stages: int) -> Start:
         """Memory for the start of a step with some number of stages."""
         nq, nv = self.model.nq, self.model.nv
-        ends = np.cumsum([nq, nv, nv, self.n_joints])
+        ends = np.cumsum([nq, nv, nv, nv, self.n_joints])
         values = np.zeros(ends[-1] + length_of_commands(stages, nq, nv))
-        q, v, a, joints, commands = np.split(values, ends)
+        q, v, a, tau, joints, commands = np.split(values, ends)
         return Start(
             values=values,
             q=q,
             v=v,
             a=a,
+            tau=tau,
             joints=joints,
             commands=new_commands(commands, stages, nv),
             touching=0,
@@ -322,6 +324,7 @@ class CompiledSystem:
             linear=self.new_linear(),
             w=np.zeros(self.shape),
             predicted_acceleration=np.zeros(self.model.nv),
+            steady=True,
             rates=np.zeros((n, 4, 3)),
             slopes=np.zeros((n, 4, 3)),
             velocities=np.zeros((total, 3)),

@@ -223,7 +223,7 @@ class Nmdp(Integrator):
         if self._minimiser is not None:
             gamma, gap = self._minimiser.gamma, self._minimiser.value
         wrenches = end.wrenches.copy()
-        unknowns = end.w[:touching].copy()
+        unknowns, tau = end.w[:touching].copy(), end.tau.copy()
         warm = WarmStart(
             end.contacts[:touching].copy(),
             unknowns[:, :0] if self.form.forces else unknowns,
@@ -231,11 +231,12 @@ class Nmdp(Integrator):
             end.a.copy(),
             gamma,
             unknowns if self.form.forces else None,
+            tau,
         )
         return StepResult(
             state=State(state.t + h, end.q.copy(), end.v.copy(), warm),
             status=Status.CONVERGED,
-            tau=end.tau.copy(),
+            tau=tau,
             contact_forces=wrenches[:, :3],
             wrenches=wrenches,
             contact_depths=end.depths.copy(),

@@ -12,8 +12,8 @@ from nmdp_pin.errors import RecordingError
 
 STATE_FORMAT = 2
 """Version of the format of states; files of others are refused."""
-_WARM = ("contacts", "w", "joints", "a", "forces")
-ARRAYS = ("q", "v", *_WARM)
+_GIVEN, _OPTIONAL = ("contacts", "w", "joints", "a"), ("forces", "tau")
+ARRAYS = ("q", "v", *_GIVEN, *_OPTIONAL)
 """Arrays that hold a state."""
 
 
@@ -48,7 +48,7 @@ def state_arrays(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     meta: dict[str, Any] = {"t": float(state.t), "h_next": h_next}
     arrays = {"q": state.q, "v": state.v}
     if state.warm is not None:
-        arrays |= {name: getattr(state.warm, name) for name in _WARM}
+        arrays |= {name: getattr(state.warm, name) for name in (*_GIVEN, *_OPTIONAL)}
         meta["gamma"] = float(state.warm.gamma)
     return {name: array for name, array in arrays.items() if array is not None}, meta
 
@@ -57,7 +57,8 @@ def state_from(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Sta
     """The state of `state_arrays`."""
     warm = None
     if "w" in arrays:
-        given = {name: arrays[name] for name in _WARM if name != "forces"}
-        warm = WarmStart(**given, gamma=float(meta["gamma"]), forces=arrays.get("forces"))
+        given = {name: arrays[name] for name in _GIVEN}
+        known = {name: arrays.get(name) for name in _OPTIONAL}
+        warm = WarmStart(**given, **known, gamma=float(meta["gamma"]))
     h_next = None if meta["h_next"] is None else float(meta["h_next"])
     return State(float(meta["t"]), arrays["q"], arrays["v"], warm, h_next)

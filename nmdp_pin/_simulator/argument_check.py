@@ -141,10 +141,11 @@ class ArgumentCheck:
             "joints": (self._n_joints,),
             "a": (self._model.nv,),
             "forces": (k, 3),
+            "tau": (self._model.nv,),
         }
         for name, shape in shapes.items():
             value = getattr(warm, name)
-            if name == "forces" and value is None:
+            if name in ("forces", "tau") and value is None:
                 continue
             if not (
                 isinstance(value, np.ndarray)

@@ -23,6 +23,8 @@ class WarmStart:
             m/s^2], shape (nv,).
         gamma: step-size parameter of the projected gradient method [-].
         forces: contact forces of methods that solve for forces, world frame [N], shape (k, 3).
+        tau: joint torques at the end of the step; where a command asks for far others, the step
+            before says nothing about the next one [N m, N], shape (nv,). None: no torques.
     """
 
     contacts: np.ndarray
@@ -31,6 +33,7 @@ class WarmStart:
     a: np.ndarray
     gamma: float = 1.0
     forces: np.ndarray | None = None
+    tau: np.ndarray | None = None
 
 
 @quick

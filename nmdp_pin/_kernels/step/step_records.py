@@ -61,10 +61,11 @@ class Start:
     """Start of a step.
 
     Args:
-        values: numbers of q, v, a, joints and commands, one after another.
+        values: numbers of q, v, a, tau, joints and commands, one after another.
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
         a: acceleration at the end of the step before, with which a step is predicted, (nv,).
+        tau: joint torques at the end of the step before [N m, N], shape (nv,).
         joints: forces or weights of the joints with a stop or dry friction, shape (r,).
         commands: commands of the stages.
         touching: number of contacts that touched at the end of the step before.
@@ -78,6 +79,7 @@ class Start:
     q: Array
     v: Array
     a: Array
+    tau: Array
     joints: Array
     commands: Commands
     touching: int
@@ -100,6 +102,7 @@ class Memory:
         linear: derivatives.
         w: forces or weights to begin with, shape (k + r, m).
         predicted_acceleration: acceleration with which a stage is predicted, shape (nv,).
+        steady: whether the torques at the start are about those at the end of the step before.
         rates: rates of the placements of the bodies at the start, shape (n, 4, 3).
         slopes: accelerations of the placements at the end of the first stage, shape (n, 4, 3).
         velocities: velocities of the contacts and of the joints at the start, (k + r, 3).
@@ -116,6 +119,7 @@ class Memory:
     linear: StageJacobians
     w: Array
     predicted_acceleration: Array
+    steady: bool
     rates: Array
     slopes: Array
     velocities: Array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nmdp_pin._kernels.algebra.linear import clear_vector, copy_vector
-from nmdp_pin._kernels.algebra.manifold import integrate
+from nmdp_pin._kernels.algebra.manifold import difference, integrate
 from nmdp_pin._kernels.algebra.vector3 import place, rotate_back
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
@@ -17,18 +17,21 @@ from nmdp_pin._kernels.step.stage import (
     NEWTON_EULER,
     POSITIONS,
     VELOCITIES,
+    Stage,
     StageIterate,
     System,
     kinematics,
     update_cones,
 )
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
-from nmdp_pin._kernels.tree.joints import write_torque
+from nmdp_pin._kernels.tree.joints import motor, write_torque
 from nmdp_pin._kernels.tree.loops import write_gaps
 from nmdp_pin._kernels.tree.tree import body_twists
 
 # Initial guesses: share of the predicted motion, and whether with the forces of the step before.
-GUESSES = ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.5, 1.0), (0.0, 0.0))
+GUESSES = ((1.0, 1.0), (0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.5, 1.0))
+# Change of a torque after which a step is not predicted, over that of the acceleration of gravity
+_SUDDEN = 64.0
 
 
 @jit
@@ -106,6 +109,8 @@ def state_stage(
     # a repetition has the last command
     last = max(start.commands.kp.shape[0] - scheme.a.shape[0] + i, 0)
     write_torque(system.joints, start.commands, last, stage.torque)
+    if i == 0:
+        memory.steady = _is_steady(system, start, stage)
     copy_vector(start.v, stage.v_ref)
     copy_vector(start.q, stage.q_ref)
     if i > 0:
@@ -159,6 +164,25 @@ def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
 
 
 @jit
+def _is_steady(system: System, start: Start, stage: Stage) -> bool:
+    """Whether a command asks at the start for about the torques at the end of the step before.
+
+    Where it does not, its motion is not theirs either: limbs that are predicted far from where
+    they get to, with forces on them, give way, and the linearised equations may have no solution.
+    """
+    if not system.forces:
+        return True
+    joints, torque, error = system.joints, stage.torque, vector(start.v.size)
+    difference(system.tree.space, torque.q_target, start.q, error)
+    for l in range(start.v.size):
+        asked, limit = motor(joints, torque, l, error[l], start.v[l]), joints.effort[l]
+        asked = min(max(asked, -limit), limit) - joints.damping[l] * start.v[l]
+        if abs(asked - start.tau[l]) > _SUDDEN * system.scales[l]:
+            return False
+    return True
+
+
+@jit
 def _predicts(options: Options) -> bool:
     """Whether the first guess of a stage is its prediction; else it is the reference."""
     return options.restarts and options.warm_start and options.minimiser == 0
@@ -169,21 +193,23 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Sta
     """Write initial guess `number` of a stage into a point; False: there are no more.
 
     Most stages take two or three iterations from the first guess. For the others a new guess is
-    better than more iterations (docs/choices.md, 3).
+    better than more iterations (docs/choices.md, 3). After a sudden command the first one is the
+    second of the list, and that of the list the last.
     """
     stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
     h, m = 1.0 / stage.rate, at.w.shape[1]
     if number >= len(GUESSES):
         return False
-    share, weights = GUESSES[number]
+    which = number if memory.steady else (number + 1) % len(GUESSES)
+    share, weights = GUESSES[which]
     if not _predicts(options):
         if number > (1 if options.restarts and options.warm_start else 0):
             return False
-        share, weights = 0.0, 1.0 - number
+        which, share, weights = number, 0.0, 1.0 - number
     step = vector(at.v.size)
     for l in range(at.v.size):
         step[l] = share * h * stage.v_ref[l]
-        if number == 0:
+        if which == 0:
             step[l] += share * h * h * memory.predicted_acceleration[l]
     integrate(system.tree.space, stage.q_ref, 1.0, step, at.q)
     for i in range(n + r):
