@@ -13,7 +13,8 @@ from nmdp_pin._kernels.algebra.manifold import add_turning, difference_derivativ
 from nmdp_pin._kernels.contact.penalty import FRICTIONAL, PenaltyLaw
 from nmdp_pin._kernels.derivative.position_partials import StepPartials, step_partials
 from nmdp_pin._kernels.step.inertia import inertial_gradient
-from nmdp_pin._kernels.step.position_step import PositionStep, write_contact_forces
+from nmdp_pin._kernels.step.position_contacts import write_contact_forces
+from nmdp_pin._kernels.step.position_records import PositionStep
 
 _TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 

@@ -19,7 +19,8 @@ from nmdp_pin._kernels.step.outcomes import (
     OUTCOME,
     RUNNING,
 )
-from nmdp_pin._kernels.step.position_step import PositionStep, evaluate_step, linearise_step
+from nmdp_pin._kernels.step.position_records import PositionStep
+from nmdp_pin._kernels.step.position_step import evaluate_step, linearise_step
 from nmdp_pin._solvers.lbfgs import lbfgs
 from nmdp_pin._state.status import Status
 

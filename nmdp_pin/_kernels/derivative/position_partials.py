@@ -20,13 +20,10 @@ from nmdp_pin._kernels.compiler.record import record, vector, zero_vector
 from nmdp_pin._kernels.contact.contact_motion import motion_at, wrench_at_origin
 from nmdp_pin._kernels.contact.penalty import FRICTIONAL, PenaltyLaw, Touch, carried_slip, new_touch
 from nmdp_pin._kernels.step.inertia import add_placement_forces
-from nmdp_pin._kernels.step.position_step import (
-    PositionStep,
-    StepStart,
-    describe_contact,
-    linearise_step,
-    replace_kinks,
-)
+from nmdp_pin._kernels.step.position_contacts import describe_contact
+from nmdp_pin._kernels.step.position_joints import replace_kinks
+from nmdp_pin._kernels.step.position_records import PositionStep, StepStart
+from nmdp_pin._kernels.step.position_step import linearise_step
 from nmdp_pin._kernels.tree.tree import forward_kinematics, power, world_motions
 
 

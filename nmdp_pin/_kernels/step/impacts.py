@@ -19,7 +19,8 @@ from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.contact.friction_cone import largest_force
 from nmdp_pin._kernels.step.islands import Islands, island_of_row
 from nmdp_pin._kernels.step.outcomes import REBOUNDED, SANK
-from nmdp_pin._kernels.step.stage import Stage, StageIterate, System, count_rows, touches
+from nmdp_pin._kernels.step.stage import touches
+from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, System, count_rows
 from nmdp_pin._kernels.tree.joints import Joints, interval, stop
 from nmdp_pin._kernels.tree.tree import placement_rate
 

@@ -14,7 +14,7 @@ from nmdp_pin._kernels.algebra.linear import clear_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, record
 from nmdp_pin._kernels.geometry.contacts import Contacts
-from nmdp_pin._kernels.step.stage import StageIterate, System
+from nmdp_pin._kernels.step.stage_records import StageIterate, System
 from nmdp_pin._kernels.tree.loops import Loops, add_loop_energies
 from nmdp_pin._kernels.tree.springs import add_spring_energies
 from nmdp_pin._kernels.tree.tree import Tree, body_energies

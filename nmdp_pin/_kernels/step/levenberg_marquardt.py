@@ -56,13 +56,9 @@ from nmdp_pin._kernels.step.outcomes import (
     SINGULAR,
     STALLED,
 )
-from nmdp_pin._kernels.step.position_step import (
-    PositionStep,
-    begin,
-    evaluate_step,
-    free_motors,
-    linearise_step,
-)
+from nmdp_pin._kernels.step.position_joints import free_motors
+from nmdp_pin._kernels.step.position_records import PositionStep
+from nmdp_pin._kernels.step.position_step import begin, evaluate_step, linearise_step
 from nmdp_pin._kernels.step.step import allowed_gain
 from nmdp_pin._kernels.step.tolerances import ROUNDING
 from nmdp_pin._kernels.tree.springs import spring_energy

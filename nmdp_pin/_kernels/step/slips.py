@@ -14,7 +14,7 @@ from nmdp_pin._kernels.solver.force_sets import (
     new_sets,
     project,
 )
-from nmdp_pin._kernels.step.stage import (
+from nmdp_pin._kernels.step.stage_records import (
     GAP,
     SLIP,
     Stage,

@@ -12,14 +12,8 @@ from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import report_depths, report_wrenches
 from nmdp_pin._kernels.geometry.polytopes import CROSSED_ROUND
 from nmdp_pin._kernels.step.islands import island_of_row
-from nmdp_pin._kernels.step.stage import (
-    GAP,
-    RESIDUAL,
-    StageIterate,
-    System,
-    count_rows,
-    touches,
-)
+from nmdp_pin._kernels.step.stage import touches
+from nmdp_pin._kernels.step.stage_records import GAP, RESIDUAL, StageIterate, System, count_rows
 from nmdp_pin._kernels.step.step_records import (
     KINETIC,
     OF_GAP,
