@@ -25,6 +25,7 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.contact.friction_cone import Cone
 from nmdp_pin._kernels.geometry.contacts import REACH, ContactPairs, Contacts
+from nmdp_pin._kernels.geometry.shape_table import INDEX
 from nmdp_pin._kernels.step import stage_records
 from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._kernels.step.stage_records import (
@@ -73,7 +74,7 @@ def _pairs_of(system: System[Any], reach: float) -> ContactPairs:
         reach=reach,
         distant=type(law) is not FrictionCone or law.zeta > 0.0,
         rolling=type(law) in (FrictionCone, DryFriction),
-        rise=law.rise_rates(pairs.points, pairs.kinds[pairs.surfaces, 1])
+        rise=law.rise_rates(pairs.points, pairs.kinds[pairs.surfaces, INDEX])
         if isinstance(law, WrenchSpace)
         else pairs.rise,
     )

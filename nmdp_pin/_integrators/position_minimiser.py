@@ -43,8 +43,8 @@ class PositionMinimisation:
         step = self._step
         step.trial.q[:] = q
         value, error = evaluate_step(step)
-        if np.isnan(step.energies[2]):
-            step.energies[2] = step.trial.forces.energies[0]
+        if np.isnan(step.stored):
+            step.stored = step.trial.forces.stored
         return value, error
 
     def gradient(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from nmdp_pin._kernels.contact.contact_motion import (
     wrench_at_origin,
 )
 from nmdp_pin._kernels.contact.penalty import (
+    CURVED,
     FRICTIONAL,
     Touch,
     conservative_derivative,
@@ -39,7 +40,7 @@ def describe_contact(step: PositionStep, i: int, t: Touch) -> bool:
         t.n[j], t.arm[j] = places.normal[i, j], 0.0
     displacement(places.placements[i], reference, places.centre[i], t.arm, u)
     turn_back(places.placements[i], reference, t.turn)
-    t.sizes[7] = 1.0 if places.curved[i] else 0.0
+    t.sizes[CURVED] = 1.0 if places.curved[i] else 0.0
     if places.curved[i]:
         copy_matrix(places.curvature[i], t.K)
     measure(step.scene.law, step.start.h, depth, places.friction[i], u, radius, t)
@@ -51,7 +52,7 @@ def write_contact_forces(step: PositionStep) -> None:
     """Write the wrenches of all contacts and their energies, after `place_contacts`."""
     law, contacts, trial, forces = step.scene.law, step.ref.contacts, step.trial, step.trial.forces
     t, wrench = new_touch(), vector(6)
-    forces.energies[0] = forces.energies[1] = 0.0
+    forces.stored = forces.friction = 0.0
     bend_contacts(step.scene.candidates, contacts, trial.places)
     for i in range(contacts.n[0]):
         w, at = forces.wrenches[i], forces.origin[i]
@@ -60,9 +61,9 @@ def write_contact_forces(step: PositionStep) -> None:
         if not describe_contact(step, i, t):
             continue
         wrench_of(law, t, wrench)
-        forces.energies[0] += stored_energy(law, t)
+        forces.stored += stored_energy(law, t)
         if law.kind != FRICTIONAL:
-            forces.energies[1] += friction_energy(law, t)
+            forces.friction += friction_energy(law, t)
         b = contacts.bodies[i, 1]
         rotate(trial.P[b], wrench[:3], w[:3])
         rotate(trial.P[b], wrench[3:], w[3:])

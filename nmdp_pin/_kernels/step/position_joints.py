@@ -60,7 +60,7 @@ def add_joint_forces(step: PositionStep) -> float:
             else:
                 value += more * trial.y[k]
     value += add_springs(joints.springs, trial.q, trial.r, matrix(0, 0))
-    trial.forces.energies[0] += stored
+    trial.forces.stored += stored
     return value + stored
 
 

@@ -62,7 +62,8 @@ class StepReference:
         target: placements that the bodies reach without forces, shape (n, 4, 3).
         metric: M / h^2 + kd / h + kp, shape (nv, nv).
         U: upper factor of the metric, shape (nv, nv).
-        energies: kinetic, potential [J], shape (2,).
+        kinetic: kinetic energy at q0 [J].
+        potential: potential energy there [J].
         contacts: contacts of the step.
     """
 
@@ -72,7 +73,8 @@ class StepReference:
     target: Array
     metric: Array
     U: Array
-    energies: Array
+    kinetic: float
+    potential: float
     contacts: Contacts
 
 
@@ -84,13 +86,15 @@ class ContactForces:
         wrenches: wrenches about the centres, axes of the world [N, N m], shape (k, 6).
         origin: wrenches at the world's origin, shape (k, 6).
         stiffness: their derivatives by motions at the world's origin, shape (k, 36).
-        energies: stored by the normal forces and by conservative friction [J], shape (2,).
+        stored: energy that the normal forces and stops store [J].
+        friction: energy of conservative friction [J].
     """
 
     wrenches: Array
     origin: Array
     stiffness: Array
-    energies: Array
+    stored: float
+    friction: float
 
 
 @record
@@ -151,8 +155,10 @@ class PositionStep:
         F: last factorised matrix, shape (nv, nv).
         dx: solution of the linear system, shape (nv,).
         account: account of the minimisation.
-        energies: kinetic and potential energy at the end, energy stored by the contacts at the
-            start, and the ratio of the pivots of F, shape (4,).
+        kinetic: kinetic energy at the end [J].
+        potential: potential energy there [J].
+        stored: energy that contacts and stops store at the start [J].
+        pivots: ratio of the pivots of F.
         formed: whether the next two are those of the point accepted last.
         gram: X'X with X = U'^-1 A, upper triangle, shape (nv, nv).
         descent: -X'U'^-1 r, shape (nv,).
@@ -171,7 +177,10 @@ class PositionStep:
     F: Array
     dx: Array
     account: Array
-    energies: Array
+    kinetic: float
+    potential: float
+    stored: float
+    pivots: float
     formed: bool
     gram: Array
     descent: Array

@@ -87,8 +87,8 @@ def begin(step: PositionStep) -> bool:
             ref.metric[i, j] /= h * h
         ref.metric[i, i] += torque.kd[i] / h + torque.kp[i]
     copy_matrix(ref.metric, ref.U)
-    ref.energies[0], ref.energies[1] = energies(tree, ref.P0, ref.twists, start.v0)
-    ref.energies[1] += spring_energy(step.scene.joints.springs, start.q0)
+    ref.kinetic, ref.potential = energies(tree, ref.P0, ref.twists, start.v0)
+    ref.potential += spring_energy(step.scene.joints.springs, start.q0)
     return cholesky(ref.U)
 
 
@@ -120,7 +120,7 @@ def evaluate_step(step: PositionStep) -> tuple[float, float]:
         difference_derivative(space, trial.y, trial.D)
         difference_derivative(space, trial.e, trial.D_t)
     pull, inertia, spring = trial.space[0], trial.space[1], trial.space[2]
-    value += forces.energies[0] + forces.energies[1]
+    value += forces.stored + forces.friction
     for k in range(nv):
         v = trial.y[k] / h
         trial.v[k] = v
