@@ -108,8 +108,10 @@ def _of_parameter(name: str, step: PositionStep, command: Any, n_shapes: int) ->
             D0 = np.eye(nv)
             difference_derivative(scene.tree.space, -trial.e, D0)
             add_turning(scene.tree.space, trial.e, -D0, torque.kp * trial.e, turned)
-            return trial.D_t.T @ result + turned
-        return (trial.D_t if name == "kp" else trial.D).T @ result
+            found: np.ndarray = trial.D_t.T @ result + turned
+            return found
+        found = (trial.D_t if name == "kp" else trial.D).T @ result
+        return found
     if name == "mass":
         return _of_masses(step)
     if name == "stiffness":

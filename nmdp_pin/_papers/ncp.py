@@ -290,6 +290,7 @@ class NeNcp(Integrator):
 
     def _work(self, iterations: int) -> int:
         """Work of the step's solves, whose iterations cost the square of the contacts."""
-        return STEP_WORK + round(
+        number: int = STEP_WORK + round(
             iterations * (1.0 + (self._step.listed.n[0] / _FEW) ** 2) / _PER_EVALUATION
         )
+        return number

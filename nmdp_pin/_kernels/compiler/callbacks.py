@@ -101,7 +101,8 @@ def call_overlaps(handle: int, contacts: Any, places: Any, P: Array, P0: Array) 
     """See `SolidCalls.freeze_overlaps`."""
     with objmode(found="boolean"):
         found = callee(handle).freeze_overlaps(contacts, places, P, P0)
-    return found
+    holds: bool = found
+    return holds
 
 
 @calling_jit

@@ -75,14 +75,8 @@ class Touch(NamedTuple):
 @jit
 def new_touch() -> Touch:
     """Memory for a contact."""
-    return Touch(
-        np.zeros(TOUCH_SIZES),
-        np.zeros(3),
-        np.zeros(3),
-        np.zeros(3),
-        np.zeros((3, 3)),
-        np.zeros((3, 3)),
-    )
+    sizes, K = np.zeros(TOUCH_SIZES), np.zeros((3, 3))
+    return Touch(sizes, np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)), K)
 
 
 @jit
@@ -118,26 +112,22 @@ def measure(
     if law.beta != 1.0:
         q *= speed ** (law.beta - 1.0)
     p = law.stiffness * depth**law.alpha
-    sizes[PENETRATION], sizes[RADIUS], sizes[ALONG], sizes[LOAD], sizes[DRAG] = (
-        depth,
-        radius,
-        along,
-        p,
-        q,
-    )
-    sizes[STEEPNESS], sizes[SPEED] = law.alpha * p / depth, speed
+    sizes[PENETRATION], sizes[RADIUS], sizes[ALONG], sizes[SPEED] = depth, radius, along, speed
+    sizes[LOAD], sizes[DRAG], sizes[STEEPNESS] = p, q, law.alpha * p / depth
 
 
 @jit
 def stored_energy(law: PenaltyLaw, t: Touch) -> float:
     """Energy of the normal force, C_perp d^(alpha + 1) / (alpha + 1) [J]."""
-    return t.sizes[LOAD] * t.sizes[PENETRATION] / (law.alpha + 1.0)
+    value: float = t.sizes[LOAD] * t.sizes[PENETRATION] / (law.alpha + 1.0)
+    return value
 
 
 @jit
 def friction_energy(law: PenaltyLaw, t: Touch) -> float:
     """Energy of conservative friction, C_par |u_t|^(beta + 1) d^(gamma + 1) [J]."""
-    return t.sizes[DRAG] * dot(t.slip, t.slip) / (law.beta + 1.0)
+    value: float = t.sizes[DRAG] * dot(t.slip, t.slip) / (law.beta + 1.0)
+    return value
 
 
 @jit
@@ -240,13 +230,8 @@ def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: Array, D: Array) ->
         wrench: wrench at the configuration, shape (6,).
         D: output, shape (6, 6).
     """
-    d, r, p, q, slope = (
-        t.sizes[PENETRATION],
-        t.sizes[RADIUS],
-        t.sizes[LOAD],
-        t.sizes[DRAG],
-        t.sizes[STEEPNESS],
-    )
+    d, r, slope = t.sizes[PENETRATION], t.sizes[RADIUS], t.sizes[STEEPNESS]
+    p, q = t.sizes[LOAD], t.sizes[DRAG]
     dF = D[:3]
     slip_derivative(t, dF)
     stretch_along_slip(t, law.beta - 1.0, dF)
@@ -306,13 +291,8 @@ def gauss_newton(law: PenaltyLaw, t: Touch, D: Array) -> None:
 @jit
 def conservative_derivative(law: PenaltyLaw, t: Touch, D: Array) -> None:
     """Derivative of `wrench_of` by (dx, dphi), if conservative: minus the Hessian, (6, 6)."""
-    d, r, p, q, slope = (
-        t.sizes[PENETRATION],
-        t.sizes[RADIUS],
-        t.sizes[LOAD],
-        t.sizes[DRAG],
-        t.sizes[STEEPNESS],
-    )
+    d, r, slope = t.sizes[PENETRATION], t.sizes[RADIUS], t.sizes[STEEPNESS]
+    p, q = t.sizes[LOAD], t.sizes[DRAG]
     n, bent = t.n, t.sizes[CURVED] > 0.0
     carried, z, pull, lever = vector(3), vector(3), vector(3), vector(3)
     carried_slip(t, carried, z, pull)

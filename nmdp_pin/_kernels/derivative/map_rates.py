@@ -170,7 +170,8 @@ def _is_near(
     if kind == APEX:
         return depth > -known and F[2] - mu * slide <= known
     if kind == BOUND:
-        return -F[2] <= known or at_side
+        holds: bool = -F[2] <= known or at_side
+        return holds
     if kind == BOUND_RIM:
         return -F[2] - mu * along <= known or slide <= known
     if kind == INSIDE:

@@ -254,4 +254,5 @@ def identity(candidates: ContactPairs, contacts: Contacts, c: int) -> int:
     if kind == NONE:
         kind = FEATURE_KINDS - 1
     features = (pair * FEATURE_KINDS + kind) * most + contacts.features[c, 1]
-    return len(candidates.rows) + features * most + contacts.features[c, 2]
+    number: int = len(candidates.rows) + features * most + contacts.features[c, 2]
+    return number

@@ -32,7 +32,8 @@ from nmdp_pin._kernels.geometry.shape_table import INDEX, ROTATION, SIZES, axis_
 def _height(candidates: ContactPairs, k: int, p: Array) -> float:
     """Distance of a point to the plane of candidate k [m]."""
     shapes, row = candidates.shapes, candidates.rows[k]
-    return dot(axis_of(shapes, row, 2), p) - shapes[row, SIZES]
+    value: float = dot(axis_of(shapes, row, 2), p) - shapes[row, SIZES]
+    return value
 
 
 @jit

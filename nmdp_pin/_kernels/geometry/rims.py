@@ -90,7 +90,8 @@ def least_height(candidates: ContactPairs, p: int, rim: Polytope, n: Vector3) ->
     other = centre - tall * dot(n, axis)
     if candidates.kinds[row, KIND] != CONE:
         other -= aside
-    return min(centre - aside, other)
+    value: float = min(centre - aside, other)
+    return value
 
 
 @jit

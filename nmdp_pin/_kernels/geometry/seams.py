@@ -201,7 +201,8 @@ def _is_same_sphere(candidates: ContactPairs, c: int, d: int) -> bool:
     if candidates.contact_kinds[c] == POLYTOPES:  # which is reported there alone
         return False
     p, q = candidates.local[c], candidates.local[d]  # points of the world are reported alike
-    return p[0] == q[0] and p[1] == q[1] and p[2] == q[2]
+    holds: bool = p[0] == q[0] and p[1] == q[1] and p[2] == q[2]
+    return holds
 
 
 @jit

@@ -137,7 +137,8 @@ def _are_apart(
         beyond = max(abs(c[j] - box[0, j]) - box[1, j], 0.0)
         square += beyond * beyond
     travel = h * (length((v[0], v[1], v[2])) + ball[3] * length((x[0], x[1], x[2])))
-    return math.sqrt(square) > reach + travel + ball[3]
+    holds: bool = math.sqrt(square) > reach + travel + ball[3]
+    return holds
 
 
 @jit

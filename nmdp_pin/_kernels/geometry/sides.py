@@ -123,9 +123,10 @@ def _least_of_cone(shapes: Array, row: int, n: Vector3) -> float:
     axis, half = axis_of(shapes, row, 2), shapes[row, SIZES + 2]
     tip, base = axpy(row_of(shapes, row), half, axis), axpy(row_of(shapes, row), -half, axis)
     along = dot(n, axis)
-    return min(
+    value: float = min(
         dot(n, tip), dot(n, base) - shapes[row, SIZES] * math.sqrt(max(1.0 - along * along, 0.0))
     )
+    return value
 
 
 @jit

@@ -130,7 +130,8 @@ def _nearest_simple(kinds: Array, shapes: Array, p: Vector3) -> tuple[int, float
 def shape_distance(kinds: Array, shapes: Array, s: int, p: Vector3) -> float:
     """Signed distance to a plane or primitive [m]."""
     if kinds[s, KIND] == PLANE:
-        return dot(p, axis_of(shapes, s, 2)) - shapes[s, SIZES]
+        value: float = dot(p, axis_of(shapes, s, 2)) - shapes[s, SIZES]
+        return value
     return primitive_distance(kinds[s, KIND], seen_from(shapes, s, p), sizes_of(shapes, s))
 
 

@@ -294,7 +294,8 @@ def surface_of(
 def is_swept(candidates: ContactPairs, k: int) -> bool:
     """Whether the sphere of a candidate is swept over a disc or an ellipsoid."""
     kind = candidates.contact_kinds[k]
-    return kind == DISC or kind == ELLIPSOID_SURFACE
+    holds: bool = kind == DISC or kind == ELLIPSOID_SURFACE
+    return holds
 
 
 @jit

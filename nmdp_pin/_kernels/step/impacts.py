@@ -207,7 +207,8 @@ def _approaches(joints: Joints, n: int, i: int, first: StageIterate, velocities:
     """Whether a contact approaches its surface at the start, or a joint its stop."""
     if i < n:
         return dot(first.places.normal[i], velocities[i]) < -MOVES
-    return stop(joints, i - n, first.q)[1] * velocities[i, 0] < -MOVES
+    holds: bool = stop(joints, i - n, first.q)[1] * velocities[i, 0] < -MOVES
+    return holds
 
 
 @jit
@@ -215,7 +216,8 @@ def _entered(system: System, n: int, i: int, first: StageIterate, last: StageIte
     """Growth of a penetration since the first stage [m, rad]."""
     joints = system.joints
     if i < n:
-        return last.places.depth[i] - max(first.places.depth[i], 0.0)
+        value: float = last.places.depth[i] - max(first.places.depth[i], 0.0)
+        return value
     before, after = stop(joints, i - n, first.q)[0], stop(joints, i - n, last.q)[0]
     return -after - max(-before, 0.0)
 

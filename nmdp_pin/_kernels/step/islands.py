@@ -118,9 +118,11 @@ def island_of_row(system: System, contacts: Contacts, islands: Islands, i: int) 
     """The island of a row: of a contact, or after them of a joint or a loop."""
     n = contacts.n[0]
     if i >= n:
-        return islands.of_dofs[system.joints.dofs[i - n]]
+        number: int = islands.of_dofs[system.joints.dofs[i - n]]
+        return number
     a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
-    return islands.of_bodies[a if a > 0 else b]
+    number = islands.of_bodies[a if a > 0 else b]
+    return number
 
 
 @jit

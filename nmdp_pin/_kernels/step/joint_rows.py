@@ -63,7 +63,8 @@ def share_of_interval(
 ) -> float:
     """Where in its interval the force of row i, a joint, is: 0 at its least, 1 at its largest."""
     if not system.forces:
-        return at.w[i, 0]
+        value: float = at.w[i, 0]
+        return value
     return min(max((at.w[i, 0] - least) / width, 0.0), 1.0) if width > 0.0 else 0.0
 
 

@@ -18,14 +18,16 @@ def _excess(step: PositionStep, k: int) -> float:
     """Excess of the commanded effort of dof k over its limit [N m or N]."""
     joints, trial = step.scene.joints, step.trial
     effort = motor(joints, step.start.torque, k, trial.e[k], trial.v[k])
-    return max(effort - joints.effort[k], 0.0) + min(effort + joints.effort[k], 0.0)
+    value: float = max(effort - joints.effort[k], 0.0) + min(effort + joints.effort[k], 0.0)
+    return value
 
 
 @jit
 def _motor_stiffness(step: PositionStep, k: int) -> float:
     """Stiffness kp + kd / h of the motor of dof k, without the joint's damping [N m/rad or N/m]."""
     torque = step.start.torque
-    return torque.kp[k] + (torque.kd[k] - step.scene.joints.damping[k]) / step.start.h
+    value: float = torque.kp[k] + (torque.kd[k] - step.scene.joints.damping[k]) / step.start.h
+    return value
 
 
 @jit

@@ -201,7 +201,8 @@ def touches(system: System, at: StageIterate, n: int, i: int) -> bool:
     if not system.forces:
         return True
     if i < n:
-        return at.places.depth[i] > 0.0 or at.w[i, 2] > 0.0
+        holds: bool = at.places.depth[i] > 0.0 or at.w[i, 2] > 0.0
+        return holds
     return interval(system.joints, i - n, at.q)[1] > 0.0
 
 

@@ -210,4 +210,5 @@ def force_of(at: StageIterate, i: int) -> float:
 @inlined
 def count_rows(system: System, stage: Stage) -> int:
     """Number of the contacts, and of the rows of joints and loops after them."""
-    return stage.contacts.n[0] + system.joints.dofs.size
+    number: int = stage.contacts.n[0] + system.joints.dofs.size
+    return number

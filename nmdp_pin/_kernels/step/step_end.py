@@ -117,7 +117,8 @@ def _error_of(scheme: Scheme, h: float, v0: float, v1: float, v2: float) -> floa
     of_c = 1.0 / (6.0 * c * (1.0 - c))
     of_0 = 1.0 - of_1 - of_c
     own = (of_c - scheme.a[1, 0]) * v1 + (of_1 - scheme.a[1, 1]) * v2
-    return h * (of_0 * v0 + own)
+    value: float = h * (of_0 * v0 + own)
+    return value
 
 
 @jit
@@ -161,7 +162,8 @@ def is_finite(end: End) -> bool:
     for p in range(end.wrenches.shape[0]):
         for a in range(6):
             total += end.wrenches[p, a] * end.wrenches[p, a]
-    return abs(total) < np.inf
+    holds: bool = abs(total) < np.inf
+    return holds
 
 
 @jit
