@@ -13,8 +13,9 @@ import time
 
 import numpy as np
 
-from nmdp_pin._integrators import INTEGRATORS, StepResult, options_of
+from nmdp_pin._integrators import INTEGRATORS, StepResult
 from nmdp_pin._integrators.presets import PRESETS
+from nmdp_pin._options import options_of
 from nmdp_pin._scenario import Scenario
 
 OBJECTIVES = ("dissipation", "end_effector", "kinetic")

@@ -59,7 +59,8 @@ class Quantity:
 
 def _advance(recording: Recording) -> np.ndarray:
     """Way of the base along x since the start [m]: what the gaits' speeds are about."""
-    return recording.base_position[:, 0] - recording.base_position[0, 0]
+    result: np.ndarray = recording.base_position[:, 0] - recording.base_position[0, 0]
+    return result
 
 
 TILT = Quantity("torso tilt [°]", tilt)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmdp_pin._integrators import integrator_named, options_of
+from nmdp_pin._integrators import integrator_named
+from nmdp_pin._options import options_of
 from nmdp_pin._runs.run_store import PlannedRun
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import ExperimentError

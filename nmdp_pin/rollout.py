@@ -50,7 +50,8 @@ class Rollout:
     @property
     def ok(self) -> np.ndarray:
         """Mask of the complete trajectories, shape (nb,)."""
-        return self.status == Status.CONVERGED.code
+        result: np.ndarray = self.status == Status.CONVERGED.code
+        return result
 
 
 @dataclass(frozen=True, eq=False)

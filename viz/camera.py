@@ -33,7 +33,7 @@ def free_direction(terrain: Terrain | None, target: np.ndarray, distance: float)
     flat = np.cos(elevations)
     rays = np.column_stack([flat * np.cos(_AZIMUTH), flat * np.sin(_AZIMUTH), np.sin(elevations)])
     if terrain is None:
-        return rays[0]
+        return np.asarray(rays[0])
     reached, hidden = np.zeros(len(rays)), np.zeros(len(rays), dtype=bool)
     for _ in range(_PROBES):  # nothing is nearer than the ground, so a step of its distance is free
         gap = terrain.query(target + reached[:, None] * rays).distance
@@ -42,4 +42,5 @@ def free_direction(terrain: Terrain | None, target: np.ndarray, distance: float)
             break
         hidden |= going & (gap < _NEAR)
         reached += np.maximum(gap, 0.0)
-    return rays[int(np.argmin(hidden))]
+    result: np.ndarray = rays[int(np.argmin(hidden))]
+    return result

@@ -86,7 +86,8 @@ class MeshcatScene:
 
     def target(self, frame: np.ndarray) -> np.ndarray:
         """Point that the camera looks at in a frame [m], shape (3,)."""
-        return self._targets(self._places(frame[None]))[0]
+        result: np.ndarray = self._targets(self._places(frame[None]))[0]
+        return result
 
     def poses(self, frames: np.ndarray) -> np.ndarray:
         """Poses of the nodes in consecutive frames.
@@ -163,7 +164,8 @@ class MeshcatScene:
         for place in base:
             height = place[2] if self._height is None else self._height
             self._height = place[2] = np.clip(height, place[2] - most, place[2] + most)
-        return base + scene.center
+        result: np.ndarray = base + scene.center
+        return result
 
 
 def daylight(size: float) -> Json:

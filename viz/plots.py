@@ -139,7 +139,8 @@ def _compared(recordings: Sequence[Recording]) -> list[Panel]:
 
 def _resultant(recording: Recording) -> np.ndarray:
     """Magnitude of the sum of all contact forces [N], shape (n,)."""
-    return np.linalg.norm(recording.contact_forces.sum(axis=1), axis=1)
+    result: np.ndarray = np.linalg.norm(recording.contact_forces.sum(axis=1), axis=1)
+    return result
 
 
 def _panel(

@@ -93,7 +93,8 @@ class Scene:
     @property
     def mark_radii(self) -> np.ndarray:
         """Radii of the marks at the contact points [m], shape (n_contacts,)."""
-        return np.maximum(self.robot.contact_points.radii, SMALLEST_MARK * self.size)
+        result: np.ndarray = np.maximum(self.robot.contact_points.radii, SMALLEST_MARK * self.size)
+        return result
 
     @property
     def frame_size(self) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from nmdp_pin._integrators import integrator_named, options_of
+from nmdp_pin._integrators import integrator_named
+from nmdp_pin._options import options_of
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.errors import ExperimentError

@@ -37,7 +37,8 @@ def largest_lift(depths: np.ndarray, *, scale: float = 1.0) -> np.ndarray:
     """
     upright = np.tile([0.0, 0.0, 1.0], (len(depths), 1))
     lift: np.ndarray = scale * Granular(intruder=ROD).table.vertices(depths, upright)[:, 2]
-    return lift.max(axis=1)
+    result: np.ndarray = lift.max(axis=1)
+    return result
 
 
 def calibrated_scale() -> float:

@@ -1,6 +1,6 @@
 """Commands on recordings: `nmdp-pin plot`, `compare`, `recover` and `repeat`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,21 +28,26 @@ from nmdp_pin._runs.motion import Motion, motion_in
 from nmdp_pin._runs.recorder import versions
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run_store import leaves
-from nmdp_pin._runs.run_summary import account
+from nmdp_pin._runs.run_summary import RunFigures, account
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import NmdpError, RecordingError
 
 _MOST_SETTINGS = 3  # that differ and still make a label
 _MOST_OVERLAPS = 3
-_RUN = {"dt [ms]": lambda f: f"{1e3 * f.dt:.4g}", "duration [s]": lambda f: f"{f.duration:.4g}"}
-_BASE = {
+_RUN: dict[str, Callable[[RunFigures], str]] = {
+    "dt [ms]": lambda f: f"{1e3 * f.dt:.4g}",
+    "duration [s]": lambda f: f"{f.duration:.4g}",
+}
+_BASE: dict[str, Callable[[RunFigures], str]] = {
     "height gain [m]": lambda f: f"{f.height_gain:.4f}",
     "distance [m]": lambda f: f"{f.distance:.4f}",
     "mean tilt [°]": lambda f: f"{f.mean_tilt:.3f}",
     "height off first [m]": lambda f: f"{f.height_difference:.4f}",
 }
-_FIXED = {"q off first [rad, m]": lambda f: f"{f.difference:.4g}"}
-_WORK = {
+_FIXED: dict[str, Callable[[RunFigures], str]] = {
+    "q off first [rad, m]": lambda f: f"{f.difference:.4g}"
+}
+_WORK: dict[str, Callable[[RunFigures], str]] = {
     "iterations": lambda f: f"{f.mean_iterations:.1f}",
     "halvings": lambda f: str(f.halvings),
     "failed": lambda f: str(f.failed),

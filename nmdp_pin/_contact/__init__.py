@@ -7,3 +7,17 @@ from nmdp_pin._contact.friction_cone import FrictionCone, stiffness_for_static_d
 from nmdp_pin._contact.mixed import Mixed
 from nmdp_pin._contact.penalty import Penalty, friction_coefficient_for
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
+
+__all__ = [
+    "AnisotropicCone",
+    "ContactLaw",
+    "ContactState",
+    "DryFriction",
+    "FiniteDifferences",
+    "FrictionCone",
+    "Mixed",
+    "Penalty",
+    "WrenchSpace",
+    "friction_coefficient_for",
+    "stiffness_for_static_depth",
+]

@@ -67,7 +67,8 @@ class AnisotropicCone(WrenchSpace):
         along = -cross @ across  # (1 - n n') times the axis
         tangents = np.concatenate([along, across], axis=2) @ self._shares
         tangents *= contacts.friction[:, None, None]
-        return self._size(contacts)[:, None, None] * (n[:, :, None] + tangents)
+        result: np.ndarray = self._size(contacts)[:, None, None] * (n[:, :, None] + tangents)
+        return result
 
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
         """See `WrenchSpace.derivative`; shape (n, 3, 6).

@@ -200,4 +200,5 @@ def frame_derivative(normal: np.ndarray, s: np.ndarray) -> np.ndarray:
     diagonal = s[:, 2] - a * along
     for i in range(3):
         result[:, i, i] += diagonal
-    return result
+    found: np.ndarray = result
+    return found

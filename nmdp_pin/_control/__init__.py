@@ -4,3 +4,14 @@ from nmdp_pin._control.controller import Command, Controller
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.stable_pd import Passive, StablePD, TorqueFunction, VelocityServo
 from nmdp_pin._control.trajectory import GaitTrajectory
+
+__all__ = [
+    "Command",
+    "Controller",
+    "GaitTrajectory",
+    "Passive",
+    "StablePD",
+    "TorqueFunction",
+    "VelocityServo",
+    "hold",
+]

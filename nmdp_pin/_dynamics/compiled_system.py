@@ -24,10 +24,20 @@ from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.contact.friction_cone import Cone
-from nmdp_pin._kernels.geometry.contacts import REACH, Contacts
-from nmdp_pin._kernels.step import stage
+from nmdp_pin._kernels.geometry.contacts import REACH, ContactPairs, Contacts
+from nmdp_pin._kernels.geometry.shape_table import INDEX
+from nmdp_pin._kernels.step import stage_records
 from nmdp_pin._kernels.step.islands import new_islands
-from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians
+from nmdp_pin._kernels.step.stage_records import (
+    EXACT,
+    LEFT_OUT,
+    NEWTON_EULER,
+    POSITIONS,
+    SECANT,
+    Stage,
+    StageIterate,
+    StageJacobians,
+)
 from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, End, Memory, Start
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.trees import inertia_at
@@ -42,7 +52,7 @@ NO_CONE = Cone(np.zeros((2, 1)), 0.0, 1, 0.0, 0, 0.0, 1.0)
 
 
 def _scales_of(robot: Robot) -> dict[str, np.ndarray]:
-    """`scales` and `inertias` of the dofs in the standing pose; see `kernels.stage.System`.
+    """`scales` and `inertias` of the dofs in the standing pose; see `System`.
 
     That of a dof with inertia I that moves a mass m is g sqrt(I m): m g of a translation, m g r of
     a rotation with radius of gyration r.
@@ -54,6 +64,20 @@ def _scales_of(robot: Robot) -> dict[str, np.ndarray]:
         "scales": gravity * np.sqrt(np.abs(np.diag(M)) * masses),
         "inertias": np.abs(M).sum(axis=1),
     }
+
+
+def _pairs_of(system: System[Any], reach: float) -> ContactPairs:
+    """Pairs that may touch, with what their contact law says of them."""
+    law, pairs = system.law, system.pairs
+    return replace(
+        pairs,
+        reach=reach,
+        distant=type(law) is not FrictionCone or law.zeta > 0.0,
+        rolling=type(law) in (FrictionCone, DryFriction),
+        rise=law.rise_rates(pairs.points, pairs.kinds[pairs.surfaces, INDEX])
+        if isinstance(law, WrenchSpace)
+        else pairs.rise,
+    )
 
 
 class CompiledSystem:
@@ -91,12 +115,7 @@ class CompiledSystem:
         self.material, self.zeroth_order = material, zeroth_order
         self.m = 3 if self.forces else max(law.n_vertices, 1)  # of a row, of joints as well
         self.pinocchio = PinocchioCalls(robot.model)
-        self.candidates = replace(
-            system.pairs,
-            reach=float(reach),
-            distant=type(law) is not FrictionCone or law.zeta > 0.0,
-            rolling=type(law) in (FrictionCone, DryFriction),
-        )
+        self.candidates = _pairs_of(system, float(reach))
         self.joints = joints_of(robot)
         # Laws of other kinds have no vertices.
         cone, called, rows, recovery = NO_CONE, 0, 3, 0.0
@@ -108,14 +127,11 @@ class CompiledSystem:
             called = register(LawCalls(law, self.candidates.points, self.candidates.radii), self)
         if isinstance(law, WrenchSpace):
             recovery = float(law.recovery)
-            table = self.candidates
-            rates = law.rise_rates(table.points, table.kinds[table.surfaces, 1])
-            self.candidates = replace(table, rise=rates)
-        derivative = stage.EXACT
+        derivative = EXACT
         if zeroth_order:
-            derivative = stage.SECANT if secants and not self.forces else stage.LEFT_OUT
+            derivative = SECANT if secants and not self.forces else LEFT_OUT
         self.tree = tree_of(robot)
-        self.record = stage.System(
+        self.record = stage_records.System(
             tree=self.tree,
             dynamics=self.pinocchio.arrays(register(self.pinocchio, self)),
             joints=self.joints,
@@ -129,7 +145,6 @@ class CompiledSystem:
             saturating=saturating,
             recovery=recovery,
         )
-        self.pinocchio.system = self.record
         self.n_candidates = len(self.candidates.rows)
         self.n_joints = len(self.joints.dofs)
         self.n_points = len(robot.contact_points)
@@ -148,7 +163,7 @@ class CompiledSystem:
     @property
     def kind(self) -> int:
         """The form in first order."""
-        return stage.POSITIONS if self.material else stage.NEWTON_EULER
+        return POSITIONS if self.material else NEWTON_EULER
 
     def no_forces(self) -> np.ndarray:
         """Unknowns without forces: by weights joints are in the middle of their intervals."""
@@ -273,7 +288,7 @@ class CompiledSystem:
         """Memory for the equations at a point."""
         model, k, rows = self.model, self.n_candidates, self.record.rows
         nv, n, total, m = model.nv, model.njoints - 1, k + self.n_joints, self.m
-        secants = k if self.record.derivative == stage.SECANT else 0
+        secants = k if self.record.derivative == SECANT else 0
         return StageIterate(
             q=np.array(self.system.robot.standing, dtype=float),
             w=np.zeros((total, m)),

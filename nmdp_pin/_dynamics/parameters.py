@@ -44,7 +44,8 @@ def columns(system: System[Law], name: str) -> int:
         "stiffness": 1,
         "mass": system.robot.model.njoints - 1,
     }
-    return sizes.get(name, int(system.robot.model.nv))
+    number: int = sizes.get(name, int(system.robot.model.nv))
+    return number
 
 
 def residual_by_command(
@@ -69,7 +70,8 @@ def residual_by_command(
     if command.q_target is None:
         raise DerivativeError(f"the command has no q_target, without which '{name}' means nothing")
     if name == "kp":
-        return one * error
+        result: np.ndarray = one * error
+        return result
     difference_derivative(space, -error, one)
     kp = np.zeros(len(v)) if command.kp is None else command.kp
     return -np.reshape(kp, (-1, 1)) * one

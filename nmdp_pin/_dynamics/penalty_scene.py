@@ -9,8 +9,9 @@ from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.contact.penalty import PenaltyLaw
+from nmdp_pin._kernels.geometry.contacts import ContactPairs
 from nmdp_pin._kernels.step.levenberg_marquardt import ENTRIES
-from nmdp_pin._kernels.step.position_step import (
+from nmdp_pin._kernels.step.position_records import (
     ContactForces,
     PositionStep,
     Scene,
@@ -59,12 +60,37 @@ def new_step(scene: Scene, tolerance: float, max_iterations: int) -> PositionSte
         tolerance: bound on the residual, relative to the weight.
         max_iterations: largest number of linear solves.
     """
-    tree, m = scene.tree, len(scene.candidates.rows)
+    tree = scene.tree
     n, nq, nv = len(tree.parents), int(tree.space.first_q[-1]), int(tree.first_dofs[-1])
-    square = (nv, nv)
+    return PositionStep(
+        scene=scene,
+        start=_new_start(nq, nv),
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        ref=_new_reference(n, nv, scene.candidates),
+        trial=_new_trial(n, nq, nv, len(scene.candidates.rows)),
+        bound=0.0,
+        q=np.zeros(nq),
+        r=np.zeros(nv),
+        F=np.zeros((nv, nv)),
+        dx=np.zeros(nv),
+        account=np.zeros(ENTRIES),
+        kinetic=0.0,
+        potential=0.0,
+        stored=0.0,
+        pivots=0.0,
+        formed=False,
+        gram=np.zeros((nv, nv)),
+        descent=np.zeros(nv),
+        freed=np.zeros(nv),
+    )
+
+
+def _new_start(nq: int, nv: int) -> StepStart:
+    """Memory for the data of a step."""
     values = np.zeros(nq + nv + length_of_commands(1, nq, nv))
     q0, v0, commands = np.split(values, [nq, nq + nv])
-    start = StepStart(
+    return StepStart(
         values=values,
         q0=q0,
         v0=v0,
@@ -72,17 +98,26 @@ def new_step(scene: Scene, tolerance: float, max_iterations: int) -> PositionSte
         torque=new_torque(np.zeros(nq), nv),
         h=1.0,
     )
-    reference = StepReference(
+
+
+def _new_reference(n: int, nv: int, candidates: ContactPairs) -> StepReference:
+    """Memory for what follows from the start of a step of n bodies."""
+    return StepReference(
         P0=np.zeros((n + 1, 4, 3)),
         S0=np.zeros((nv, 6)),
         twists=np.zeros((n + 1, 6)),
         target=np.zeros((n, 4, 3)),
-        metric=np.zeros(square),
-        U=np.zeros(square),
-        energies=np.zeros(2),
-        contacts=new_contacts(scene.candidates),
+        metric=np.zeros((nv, nv)),
+        U=np.zeros((nv, nv)),
+        kinetic=0.0,
+        potential=0.0,
+        contacts=new_contacts(candidates),
     )
-    trial = Trial(
+
+
+def _new_trial(n: int, nq: int, nv: int, m: int) -> Trial:
+    """Memory for a step of n bodies with m candidates at one configuration."""
+    return Trial(
         q=np.zeros(nq),
         v=np.zeros(nv),
         y=np.zeros(nv),
@@ -96,31 +131,13 @@ def new_step(scene: Scene, tolerance: float, max_iterations: int) -> PositionSte
             wrenches=np.zeros((m, 6)),
             origin=np.zeros((m, 6)),
             stiffness=np.zeros((m, 36)),
-            energies=np.zeros(2),
+            stored=0.0,
+            friction=0.0,
         ),
         wrenches=np.zeros((n, 6)),
         stiffness=np.zeros((n, 36)),
         r=np.zeros(nv),
         tau=np.zeros(nv),
-        A=np.zeros(square),
+        A=np.zeros((nv, nv)),
         space=np.zeros((4, nv)),
-    )
-    return PositionStep(
-        scene=scene,
-        start=start,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        ref=reference,
-        trial=trial,
-        bound=0.0,
-        q=np.zeros(nq),
-        r=np.zeros(nv),
-        F=np.zeros(square),
-        dx=np.zeros(nv),
-        account=np.zeros(ENTRIES),
-        energies=np.zeros(4),
-        formed=False,
-        gram=np.zeros(square),
-        descent=np.zeros(nv),
-        freed=np.zeros(nv),
     )

@@ -13,7 +13,8 @@ from nmdp_pin._kernels.algebra.manifold import add_turning, difference_derivativ
 from nmdp_pin._kernels.contact.penalty import FRICTIONAL, PenaltyLaw
 from nmdp_pin._kernels.derivative.position_partials import StepPartials, step_partials
 from nmdp_pin._kernels.step.inertia import inertial_gradient
-from nmdp_pin._kernels.step.position_step import PositionStep, write_contact_forces
+from nmdp_pin._kernels.step.position_contacts import write_contact_forces
+from nmdp_pin._kernels.step.position_records import PositionStep
 
 _TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 
@@ -107,8 +108,10 @@ def _of_parameter(name: str, step: PositionStep, command: Any, n_shapes: int) ->
             D0 = np.eye(nv)
             difference_derivative(scene.tree.space, -trial.e, D0)
             add_turning(scene.tree.space, trial.e, -D0, torque.kp * trial.e, turned)
-            return trial.D_t.T @ result + turned
-        return (trial.D_t if name == "kp" else trial.D).T @ result
+            found: np.ndarray = trial.D_t.T @ result + turned
+            return found
+        found = (trial.D_t if name == "kp" else trial.D).T @ result
+        return found
     if name == "mass":
         return _of_masses(step)
     if name == "stiffness":

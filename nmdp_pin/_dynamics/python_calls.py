@@ -7,10 +7,8 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
-from nmdp_pin._kernels.compiler.record import record_at
 from nmdp_pin._kernels.geometry.contacts import ContactFrames
-from nmdp_pin._kernels.step.inertia import material_inertia
-from nmdp_pin._kernels.step.stage import Dynamics, System
+from nmdp_pin._kernels.step.stage_records import Dynamics
 from nmdp_pin._robot.trees import trees_of
 
 
@@ -93,12 +91,7 @@ class PinocchioCalls:
 
     Args:
         model: model of the robot.
-
-    Attributes:
-        system: what all steps share, of which these arrays are a part.
     """
-
-    system: System
 
     def __init__(self, model: pin.Model) -> None:
         self.q, self.v, self.a = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
@@ -129,15 +122,13 @@ class PinocchioCalls:
             self._values()
             self.kinematics()
 
-    def material_inertia(self, velocities: bool, derived: bool, stage: int, at: int) -> None:
-        """Inertia of material points, whose kernel is compiled where it is needed."""
-        if velocities and derived:
+    def momentum(self, derived: bool) -> None:
+        """Momentum M v and kinematics at q, with derivatives and M if `derived`."""
+        if derived:
             self._momentum_derivatives()
         else:
-            if velocities:
-                self._momentum()
+            self._momentum()
             self.kinematics()
-        material_inertia(self.system, record_at(stage), derived, record_at(at))
 
     def arrays(self, handle: int) -> Dynamics:
         """The shared arrays."""

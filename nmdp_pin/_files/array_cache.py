@@ -39,7 +39,8 @@ def cached_array(name: str, key: str, make: Callable[[], np.ndarray]) -> np.ndar
     with suppress(OSError):
         content = path.read_bytes()
         if _digest(key, content[_DIGEST:]) == content[:_DIGEST]:
-            return np.load(io.BytesIO(content[_DIGEST:]), allow_pickle=False)
+            result: np.ndarray = np.load(io.BytesIO(content[_DIGEST:]), allow_pickle=False)
+            return result
     made, stream = make(), io.BytesIO()
     np.save(stream, made, allow_pickle=False)
     with suppress(OSError, RecordingError):

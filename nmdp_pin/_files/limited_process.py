@@ -57,7 +57,8 @@ def within_limits(read: Callable[P, T], *arguments: P.args, **options: P.kwargs)
         value, error = pickle.load(answer)
     if error is not None:
         raise error
-    return value
+    result: T = value
+    return result
 
 
 def _reply(answer: BinaryIO, read: Callable[[], Any]) -> NoReturn:

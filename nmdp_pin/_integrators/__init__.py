@@ -3,8 +3,21 @@
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.nmdp import NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp
 from nmdp_pin._integrators.pbd import Pbd, Pbfd
-from nmdp_pin._options import options_of
 from nmdp_pin.errors import IntegratorError
+
+__all__ = [
+    "INTEGRATORS",
+    "Integrator",
+    "NeNmdp",
+    "NeZonmdp",
+    "Pbd",
+    "PbdNmdp",
+    "PbdZonmdp",
+    "Pbfd",
+    "StepResult",
+    "integrator_named",
+    "methods_that_take",
+]
 
 INTEGRATORS: dict[str, type[Integrator]] = {
     c.name: c for c in (NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp, Pbd, Pbfd)

@@ -13,13 +13,14 @@ from nmdp_pin._dynamics.parameters import COMMAND, RELATIVE, other_systems, resi
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels.compiler.callbacks import register
-from nmdp_pin._kernels.derivative.implicit_function import StageRates
 from nmdp_pin._kernels.derivative.map_rates import map_rates
+from nmdp_pin._kernels.derivative.stage_rates import StageRates
 from nmdp_pin._kernels.derivative.step_derivatives import KNOWN, NEAR
 from nmdp_pin._kernels.derivative.step_response import respond_to_start
 from nmdp_pin._kernels.derivative.switches import KINDS
 from nmdp_pin._kernels.step.islands import island_of_row
-from nmdp_pin._kernels.step.stage import StageIterate, evaluate
+from nmdp_pin._kernels.step.stage import evaluate
+from nmdp_pin._kernels.step.stage_records import StageIterate
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 
 _ON_PIECE = 1e-9  # relative change of a contact law with which a natural map stays on its piece

@@ -118,7 +118,6 @@ class PositionBasedStep(Integrator):
         where = memory.scene.candidates, memory.ref.contacts, trial.places
         report_depths(*where, np.ones(memory.ref.contacts.n[0], np.bool_), depths)
         report_wrenches(*where, trial.forces.wrenches, wrenches)
-        kinetic, potential, _, condition = memory.energies.tolist()
         factorised = counts["iterations"] > 0 and self.optimiser != "lbfgs"
         return StepResult(
             state=State(state.t + h, memory.q.copy(), trial.v.copy()),
@@ -130,9 +129,9 @@ class PositionBasedStep(Integrator):
             step_sizes=(h,),
             residual=float(account[ERROR]),
             objective=self._objective(account),
-            kinetic_energy=kinetic,
-            potential_energy=potential,
-            condition=condition if factorised else math.nan,
+            kinetic_energy=memory.kinetic,
+            potential_energy=memory.potential,
+            condition=memory.pivots if factorised else math.nan,
             start=state,
             **counts,
         )

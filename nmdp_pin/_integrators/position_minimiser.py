@@ -19,7 +19,8 @@ from nmdp_pin._kernels.step.outcomes import (
     OUTCOME,
     RUNNING,
 )
-from nmdp_pin._kernels.step.position_step import PositionStep, evaluate_step, linearise_step
+from nmdp_pin._kernels.step.position_records import PositionStep
+from nmdp_pin._kernels.step.position_step import evaluate_step, linearise_step
 from nmdp_pin._solvers.lbfgs import lbfgs
 from nmdp_pin._state.status import Status
 
@@ -42,8 +43,8 @@ class PositionMinimisation:
         step = self._step
         step.trial.q[:] = q
         value, error = evaluate_step(step)
-        if np.isnan(step.energies[2]):
-            step.energies[2] = step.trial.forces.energies[0]
+        if np.isnan(step.stored):
+            step.stored = step.trial.forces.stored
         return value, error
 
     def gradient(self) -> np.ndarray:

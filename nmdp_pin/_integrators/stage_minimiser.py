@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
-from nmdp_pin._kernels.derivative.implicit_function import StageRates
-from nmdp_pin._kernels.step.stage import StageIterate
+from nmdp_pin._kernels.derivative.stage_rates import StageRates
+from nmdp_pin._kernels.step.stage_records import StageIterate
 from nmdp_pin._kernels.step.step_records import Scheme, Start
 
 

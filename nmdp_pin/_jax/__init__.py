@@ -8,6 +8,6 @@ pinocchio, coal or numba is imported but by `compiled_scene`.
 from nmdp_pin.errors import MissingExtra
 
 try:
-    import jax
+    import jax  # noqa: F401
 except ModuleNotFoundError as error:
     raise MissingExtra("jax", "jax") from error

@@ -8,7 +8,7 @@ from nmdp_pin._integrators.pbd import Pbfd
 from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE, SPHERE, DeviceScene, Structure
 from nmdp_pin._kernels.algebra.manifold import Manifold
 from nmdp_pin._kernels.geometry.contacts import SPHERE_PLANE, SPHERE_SOLID, ContactPairs
-from nmdp_pin._kernels.step.position_step import Scene
+from nmdp_pin._kernels.step.position_records import Scene
 from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._kernels.tree.springs import Springs
 from nmdp_pin._simulator.simulator import Simulator

@@ -227,10 +227,12 @@ def _turned(W: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 def _apply(turn: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Each turn times its vector, shape (n, 3)."""
-    return (turn @ x[:, :, None])[:, :, 0]
+    result: np.ndarray = (turn @ x[:, :, None])[:, :, 0]
+    return result
 
 
 def _distance(a: np.ndarray, t: np.ndarray, b: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Distance of vectors with tangential length t and normal part n from a t <= b n, (n,)."""
     beyond = np.maximum(a * t - b * n, 0.0) / np.hypot(a, b)
-    return np.where(b * t + a * n < 0.0, np.hypot(t, n), beyond)
+    result: np.ndarray = np.where(b * t + a * n < 0.0, np.hypot(t, n), beyond)
+    return result

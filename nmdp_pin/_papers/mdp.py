@@ -84,10 +84,10 @@ class NeMdp(Integrator):
         n_contacts, counts = form.n_points, {"iterations": 1, "evaluations": 1, "work": spent}
         if not status.ok:
             return failed_step(state, status, n_contacts=n_contacts, h=h, **counts)
-        tau, (_, energies) = linear.torque(q, v), linear.end(q, v)
+        tau, (_, kinetic, potential) = linear.torque(q, v), linear.end(q, v)
         work = float(h * tau @ v)
-        gain = sum(energies) - sum(start.energies) - work
-        moving = start.energies[0] + max(work, 0.0)
+        gain = kinetic + potential - (start.kinetic + start.potential) - work
+        moving = start.kinetic + max(work, 0.0)
         # The authors' explicit PD gains without bound.
         if self.pd == "implicit" and not linear.allows(gain, moving):
             status = Status.ENERGY_GAINED
@@ -105,8 +105,8 @@ class NeMdp(Integrator):
             step_sizes=(h,),
             residual=0.0,
             objective=0.5 * float(v @ (start.M @ v)),
-            kinetic_energy=energies[0],
-            potential_energy=energies[1],
+            kinetic_energy=kinetic,
+            potential_energy=potential,
             **counts,
         )
 

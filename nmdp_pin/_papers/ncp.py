@@ -241,9 +241,9 @@ class NeNcp(Integrator):
         forces = (contacts.frames @ (solution.impulses[:n, :, None] / h))[:, :, 0]
         wrenches, tau = linear.wrenches(start, forces), linear.torque(q, v)
         work = max(h * float(tau @ v), 0.0) + self._lift(contacts.depth)
-        at, energies = linear.end(q, v)
-        gain = sum(energies) - sum(start.energies) - work
-        if not linear.allows(gain, start.energies[0] + work):
+        at, kinetic, potential = linear.end(q, v)
+        gain = kinetic + potential - (start.kinetic + start.potential) - work
+        if not linear.allows(gain, start.kinetic + work):
             return self._failed(state, Status.ENERGY_GAINED, solution.iterations, h)
         place_contacts(form.candidates, linear.listed, at.P, at.places)
         if not np.isfinite(at.places.depth[:n]).all():  # beyond the range of the terrain
@@ -267,8 +267,8 @@ class NeNcp(Integrator):
             step_sizes=(h,),
             residual=0.0,
             objective=0.5 * float(v @ (start.M @ v)),
-            kinetic_energy=energies[0],
-            potential_energy=energies[1],
+            kinetic_energy=kinetic,
+            potential_energy=potential,
         )
 
     def _lift(self, depth: np.ndarray) -> float:
@@ -290,6 +290,7 @@ class NeNcp(Integrator):
 
     def _work(self, iterations: int) -> int:
         """Work of the step's solves, whose iterations cost the square of the contacts."""
-        return STEP_WORK + round(
+        number: int = STEP_WORK + round(
             iterations * (1.0 + (self._step.listed.n[0] / _FEW) ** 2) / _PER_EVALUATION
         )
+        return number

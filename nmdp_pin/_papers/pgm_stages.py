@@ -7,7 +7,7 @@ import numpy as np
 
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
-from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.derivative.stage_rates import StageRates
 from nmdp_pin._kernels.step.outcomes import (
     EVALUATIONS,
     ITERATIONS,
@@ -15,9 +15,11 @@ from nmdp_pin._kernels.step.outcomes import (
     REJECTED,
     WORK,
 )
-from nmdp_pin._kernels.step.stage import StageIterate, clear_slopes, evaluate
+from nmdp_pin._kernels.step.stage import evaluate
+from nmdp_pin._kernels.step.stage_records import StageIterate
 from nmdp_pin._kernels.step.step_records import Memory, Scheme, Start
 from nmdp_pin._kernels.step.step_start import open_step, state_stage
+from nmdp_pin._kernels.step.vertex_secants import clear_slopes
 from nmdp_pin._kernels.tree.joints import saturate
 from nmdp_pin._papers.objectives import Objective
 from nmdp_pin._papers.projected_gradient import ProjectedGradient, pgm

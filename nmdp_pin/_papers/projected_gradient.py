@@ -7,7 +7,7 @@ import numpy as np
 import scipy  # whose parts are imported when they are used
 from pydantic import Field
 
-from nmdp_pin._kernels.derivative.implicit_function import block_scales
+from nmdp_pin._kernels.derivative.weight_face import block_scales
 from nmdp_pin._options import Count, Flag, Number, Positive, check_fields
 from nmdp_pin._papers.projection import Projection, project
 from nmdp_pin._papers.simplex_qp import QpSolver, SimplexQP
@@ -149,82 +149,117 @@ def pgm(
         budget: work after which to give up, in evaluations.
         each: work of an outer iteration beside its evaluations.
     """
-    evaluations = 0
-
-    def projected(q: np.ndarray, w: np.ndarray, before: Any = None) -> Projection:
-        nonlocal evaluations
-        found = project(
-            problem,
-            problem.evaluate(q, w, before),
-            tolerance=options.tolerance,
-            max_iterations=options.max_newton,
-            line_search=options.line_search,
-        )
-        evaluations += found.evaluations
-        return found
-
-    first = projected(q, w)
-    point, K = first.point, 0.0
-    values: list[float] = []
-    iterations, retreats, last_move = 0, 0, 0.0
-    rejected = 0  # in a row; retreats counts them all
-
-    def result(status: Status) -> SolverResult:
-        return SolverResult(
-            point, gamma, status, K, iterations, evaluations, retreats, tuple(values)
-        )
-
+    run = _Descent(problem, options, gamma)
+    first = run.project(q, w)
+    run.point = first.point
     if not first.status.ok:
-        return result(first.status)
-    K = objective.value(problem, point)
-    values.append(K)
+        return run.result(first.status)
+    run.K = objective.value(problem, run.point)
+    run.values.append(run.K)
     size = qp.block_size if options.contact_scale else qp.n
-    model = _reduced_model(problem, objective, point, size)
-    while iterations < options.max_iterations and evaluations + each * iterations < budget:
+    model = _reduced_model(problem, objective, run.point, size)
+    while run.iterations < options.max_iterations and run.work(each) < budget:
         if model is None:
-            return result(Status.SINGULAR)
+            return run.result(Status.SINGULAR)
         if not model.scale.any():  # no vertex moves anything: free flight
-            return result(Status.CONVERGED)
-        iterations += 1
-        w = point.w.ravel()
-        w1 = model.weights(qp, w, gamma)
+            return run.result(Status.CONVERGED)
+        run.iterations += 1
+        w = run.point.w.ravel()
+        w1 = model.weights(qp, w, run.gamma)
         if w1 is not None:
             dw = w1 - w
             dq, promised = model.P @ dw, model.promise(dw)
             move = float(np.abs(dq).max())
             if not options.early_stop:
                 if move <= options.epsilon:
-                    return result(Status.CONVERGED)
-            elif move <= options.epsilon or promised <= _SETTLED * K:
-                if rejected:
-                    return result(_end_of_retreat(model, qp, w, K))
-                if gamma >= _HONEST_GAMMA:
-                    return result(Status.CONVERGED)
-                gamma = _HONEST_GAMMA
+                    return run.result(Status.CONVERGED)
+            elif move <= options.epsilon or promised <= _SETTLED * run.K:
+                if run.refused:
+                    return run.result(_end_of_retreat(model, qp, w, run.K))
+                if run.gamma >= _HONEST_GAMMA:
+                    return run.result(Status.CONVERGED)
+                run.gamma = _HONEST_GAMMA
                 continue
-            start = problem.retract(point.q, dq) if options.predict else point.q
-            trial = projected(start, w1.reshape(point.w.shape), point)
+            start = problem.retract(run.point.q, dq) if options.predict else run.point.q
+            trial = run.project(start, w1.reshape(run.point.w.shape), run.point)
             if not (trial.status.ok or options.retreat):
-                return result(trial.status)
-            K1 = objective.value(problem, trial.point) if trial.status.ok else np.inf
-            if K1 <= K + _ROUNDING * abs(K):
-                better = K - K1 >= _POOR * promised or not options.gain_ratio
-                gamma *= options.grow if better else options.shrink
-                gamma = min(gamma, options.gamma_max)
-                point, K, rejected = trial.point, K1, 0
-                values.append(K)
-                contracts = move <= _CONTRACTING * last_move
-                if options.early_stop and contracts and move**2 <= options.epsilon * last_move:
-                    return result(Status.CONVERGED)  # the next move would be move^2 / last_move
-                last_move = move
-                model = _reduced_model(problem, objective, point, size)
+                return run.result(trial.status)
+            K = objective.value(problem, trial.point) if trial.status.ok else np.inf
+            if K <= run.K + _ROUNDING * abs(run.K):
+                if run.accept(trial.point, K, promised, move):
+                    return run.result(Status.CONVERGED)
+                model = _reduced_model(problem, objective, run.point, size)
                 continue
-        rejected += 1
-        retreats += 1
-        gamma *= options.shrink ** (rejected if options.gain_ratio else 1)
-        if gamma < options.gamma_min:
-            return result(Status.QP_FAILED if w1 is None else Status.STALLED)
-    return result(Status.ITERATION_LIMIT)
+        if not run.refuse():
+            return run.result(Status.QP_FAILED if w1 is None else Status.STALLED)
+    return run.result(Status.ITERATION_LIMIT)
+
+
+class _Descent:
+    """Iterates of a minimisation, the parameter of the next step, and what they have cost.
+
+    Args:
+        problem: as of `pgm`.
+        options: as of `pgm`.
+        gamma: as of `pgm`.
+    """
+
+    def __init__(self, problem: Any, options: ProjectedGradient, gamma: float) -> None:
+        self._problem, self._options = problem, options
+        self.point: Any = None
+        self.gamma, self.K, self._last_move = gamma, 0.0, 0.0
+        self.values: list[float] = []
+        self.iterations, self._evaluations = 0, 0
+        self.refused, self._refused_in_all = 0, 0  # in a row, and all
+
+    def work(self, each: int) -> int:
+        """Work so far, of which an iteration is `each` beside its evaluations."""
+        return self._evaluations + each * self.iterations
+
+    def project(self, q: np.ndarray, w: np.ndarray, before: Any = None) -> Projection:
+        """Project a point on the manifold."""
+        options = self._options
+        found = project(
+            self._problem,
+            self._problem.evaluate(q, w, before),
+            tolerance=options.tolerance,
+            max_iterations=options.max_newton,
+            line_search=options.line_search,
+        )
+        self._evaluations += found.evaluations
+        return found
+
+    def accept(self, point: Any, K: float, promised: float, move: float) -> bool:
+        """Go on from a point; whether the next move, move^2 / last_move, is not worth making."""
+        options, last_move = self._options, self._last_move
+        better = self.K - K >= _POOR * promised or not options.gain_ratio
+        self.gamma *= options.grow if better else options.shrink
+        self.gamma = min(self.gamma, options.gamma_max)
+        self.point, self.K, self.refused, self._last_move = point, K, 0, move
+        self.values.append(K)
+        contracts = move <= _CONTRACTING * last_move
+        return options.early_stop and contracts and move**2 <= options.epsilon * last_move
+
+    def refuse(self) -> bool:
+        """Shorten the next step; False where it is as short as can be."""
+        options = self._options
+        self.refused += 1
+        self._refused_in_all += 1
+        self.gamma *= options.shrink ** (self.refused if options.gain_ratio else 1)
+        return self.gamma >= options.gamma_min
+
+    def result(self, status: Status) -> SolverResult:
+        """What a minimisation that ends here returns."""
+        return SolverResult(
+            self.point,
+            self.gamma,
+            status,
+            self.K,
+            self.iterations,
+            self._evaluations,
+            self._refused_in_all,
+            tuple(self.values),
+        )
 
 
 class _Model(NamedTuple):

@@ -33,10 +33,10 @@ def _proxsuite() -> ModuleType:
             import proxsuite
         finally:
             del sys.modules[_BUILDS]
-        return proxsuite
-    import proxsuite
-
-    return proxsuite
+    else:
+        import proxsuite
+    solvers: ModuleType = proxsuite
+    return solvers
 
 
 _proxqp = _proxsuite().proxqp

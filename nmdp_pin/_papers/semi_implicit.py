@@ -12,7 +12,8 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import BACKWARD_EULER
 from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import report_depths
-from nmdp_pin._kernels.step.stage import StageIterate, evaluate, kinematics, linearise
+from nmdp_pin._kernels.step.stage import evaluate, kinematics, linearise
+from nmdp_pin._kernels.step.stage_records import StageIterate
 from nmdp_pin._kernels.step.step import allowed_gain, energies_of
 from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._kernels.step.step_start import open_step, state_stage
@@ -43,7 +44,8 @@ class StepStart:
         bias: Coriolis forces and gravity, shape (nv,).
         J: Jacobians of the contacts, then of the joints, shape (n + r, rows, nv).
         lift: derivatives of their motions by the sums of their weights, shape (n + r, rows) [m].
-        energies: kinetic and potential energy [J].
+        kinetic: kinetic energy [J].
+        potential: potential energy [J].
     """
 
     state: State
@@ -55,7 +57,8 @@ class StepStart:
     bias: np.ndarray
     J: np.ndarray
     lift: np.ndarray
-    energies: tuple[float, float]
+    kinetic: float
+    potential: float
 
 
 class SemiImplicit:
@@ -104,7 +107,7 @@ class SemiImplicit:
             pin.rnea(self.model, self._data, state.q, state.v, np.zeros(self.model.nv)).copy(),
             self._linear.J_force[:total].copy(),
             self._linear.lift[:total].copy(),
-            energies_of(record, memory.origin),
+            *energies_of(record, memory.origin),
         )
 
     def saturate(self, q: np.ndarray, v: np.ndarray, *, again: bool) -> bool:
@@ -194,13 +197,13 @@ class SemiImplicit:
                 break
         return None
 
-    def end(self, q: np.ndarray, v: np.ndarray) -> tuple[StageIterate, tuple[float, float]]:
-        """Kinematics and energies at the end of a step."""
+    def end(self, q: np.ndarray, v: np.ndarray) -> tuple[StageIterate, float, float]:
+        """Kinematics, kinetic and potential energy at the end of a step."""
         record, at = self.form.record, self._memory.scratch
         at.q[:], at.v[:] = q, v
         kinematics(record, q, at)
         body_twists(record.tree, at.S, v, at.twists)
-        return at, energies_of(record, at)
+        return at, *energies_of(record, at)
 
     def allows(self, gain: float, moving: float) -> bool:
         """Whether a step may gain an energy, `moving` being the energy that moves [J]."""

@@ -64,7 +64,8 @@ class SimplexQP:
         blocks = np.maximum(x, 0.0).reshape(self._shape)
         sums = np.add.reduce(blocks, axis=1, keepdims=True)
         blocks /= np.where(sums > 1.0, sums * _BELOW_ONE, 1.0)
-        return blocks.ravel()
+        result: np.ndarray = blocks.ravel()
+        return result
 
     def _free(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray:
         """Blocks that are to be solved for, shape (n_blocks,).
@@ -75,7 +76,8 @@ class SimplexQP:
         blocks = x0.reshape(self._shape)
         feasible = (blocks >= 0.0) & (np.add.reduce(blocks, axis=1, keepdims=True) <= 1.0)
         still = (g == 0.0) & (np.count_nonzero(H, axis=1) <= 1) & feasible.ravel()
-        return ~still.reshape(self._shape).all(axis=1)
+        result: np.ndarray = ~still.reshape(self._shape).all(axis=1)
+        return result
 
     def _solve(
         self, H: np.ndarray, g: np.ndarray, x0: np.ndarray, rows: np.ndarray

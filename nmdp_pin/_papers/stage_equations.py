@@ -5,16 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
-from nmdp_pin._kernels.step.stage import (
-    GAP,
-    RESIDUAL,
-    Stage,
-    StageIterate,
-    evaluate,
-    learn_slopes,
-    linearise,
-)
+from nmdp_pin._kernels.step.stage import evaluate, linearise
+from nmdp_pin._kernels.step.stage_records import GAP, RESIDUAL, Stage, StageIterate
 from nmdp_pin._kernels.step.tolerances import attainable
+from nmdp_pin._kernels.step.vertex_secants import learn_slopes
 
 
 class Linearisation(NamedTuple):

@@ -20,3 +20,32 @@ from nmdp_pin._robot.loop_closure import with_loops
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base, ContactPoint
 from nmdp_pin._robot.surface_points import ContactCount
+
+__all__ = [
+    "Base",
+    "Connect",
+    "ContactCount",
+    "ContactPoint",
+    "ContactPoints",
+    "Coupling",
+    "Distance",
+    "JointLimits",
+    "Loop",
+    "Mimic",
+    "Robot",
+    "RobotReport",
+    "RobotSource",
+    "Weld",
+    "bundled_robots",
+    "check_robot",
+    "example_robots",
+    "free_body",
+    "is_robot",
+    "load_robot",
+    "stands_at_zero",
+    "surface_names",
+    "together",
+    "touching",
+    "with_frictions",
+    "with_loops",
+]

@@ -46,7 +46,8 @@ def _contact(value: Any) -> str | ContactPoint:
 def _contacts(value: Any) -> str | tuple[str | ContactPoint, ...]:
     """A word for all of them, or a list of contacts."""
     if not isinstance(value, str):
-        return _CONTACTS.validate_python(value)
+        result: str | tuple[str | ContactPoint, ...] = _CONTACTS.validate_python(value)
+        return result
     if value not in _EXTENTS:
         raise worded(f"must be {' or '.join(map(repr, _EXTENTS))} or a list, got '{value}'")
     return value

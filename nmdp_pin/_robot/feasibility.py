@@ -54,7 +54,8 @@ def buried_depth(robot: Robot, terrain: Terrain, q: np.ndarray) -> np.ndarray:
         pin.forwardKinematics(model, data, configuration)
         centres[row] = [data.oMi[j].act(model.inertias[j].lever) for j in bodies]
     depth = -terrain.query(centres.reshape(-1, 3)).distance.reshape(len(q), len(bodies))
-    return np.nan_to_num(depth).max(axis=1, initial=0.0)  # NaN: beyond all terrain
+    result: np.ndarray = np.nan_to_num(depth).max(axis=1, initial=0.0)  # NaN: beyond all terrain
+    return result
 
 
 def how_often(count: int, n: int) -> str:

@@ -13,6 +13,7 @@ from nmdp_pin._options import FilePath, checked, phrased
 from nmdp_pin._robot.body_surfaces import decomposed
 from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
+from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic, resolved, simple_joints
 from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.loop_closure import with_loops
@@ -182,9 +183,7 @@ def assemble(
         body, fixed = build_model(described, "fixed", locked, pose, root), True
         notes.append("base fixed: its root link has no mass, and nothing would hold it")
     model, standing = body.model, body.standing
-    if srdf:
-        srdf.add_rotors(model)
-    _add_armature(model, files, moving)
+    _add_rotors(model, files, srdf, moving)
     _refuse_singular(described, body)
     missing = described.missing_collisions
     points, why = choose_contact_points(
@@ -194,29 +193,16 @@ def assemble(
     if fixed and described.base == "fixed":
         notes.append(described.held)
     if not files.settings_file and not fixed and len(points):
-        lowest = points.bottoms(model, standing).min()
-        place = pin.SE3(root.rotation, root.translation - [0.0, 0.0, lowest])
-        standing, height = standing_configuration(model, pose, place), place.translation[2]
+        standing, height = _put_down(points, body, pose, root)
         notes.append(f"base put at {height:.4g} m, where its lowest contact point touches z = 0")
-    motors = moving if described.motors is None else described.motors
     idle = {m.joint for m in copies} | (srdf.passive if srdf else set())
-    driven = [] if settings.passive else [n for n in motors if n in moving and n not in idle]
-    kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
+    driven, kp, kd = _motors(files, described, [name for name in moving if name not in idle])
     motored = [model.joints[model.getJointId(name)] for name in driven]
     gaits = settings.build_gaits(files.settings_file)
     still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
-    unused = [str(folder) for folder in files.package_dirs if files.urdf.suffix in MJCF]
     if limits and (empty := JointLimits.empty(model)):
         odd.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
-    for what, names in (
-        ("gaits of joints that are locked, left out", still),
-        ("package_dirs, of which MJCF files know nothing", unused),
-        (
-            "joints of the SRDF that the URDF lacks or fixes",
-            srdf.strangers(files.posture, described.model) if srdf else [],
-        ),
-    ):
-        notes += [f"{what}: {', '.join(names)}"] if names else []
+    notes += _unused(files, described, srdf, still)
     return _looped(
         Robot(
             name=files.name or described.name,
@@ -323,14 +309,27 @@ def _refuse_singular(described: Description, body: RobotModel) -> None:
         raise RobotError(what, file=file, element=f"joint '{name}'")
 
 
-def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) -> None:
-    """Add the reflected inertias of the rotors that the robot.toml gives, in place."""
+def _add_rotors(
+    model: pin.Model, files: RobotFiles, srdf: Srdf | None, moving: Sequence[str]
+) -> None:
+    """Add the reflected inertias of the rotors, of the SRDF and of the robot.toml, in place."""
+    if srdf:
+        srdf.add_rotors(model)
     given = files.settings.armature
     table = given if isinstance(given, dict) else dict.fromkeys(moving, given)
     for name, inertia in table.items():
         if model.existJointName(name):
             joint = model.joints[model.getJointId(name)]
             model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
+
+
+def _put_down(
+    points: ContactPoints, body: RobotModel, pose: Pose, root: pin.SE3
+) -> tuple[np.ndarray, float]:
+    """The standing configuration whose lowest contact point is at z = 0, and its base's height."""
+    lowest = points.bottoms(body.model, body.standing).min()
+    place = pin.SE3(root.rotation, root.translation - [0.0, 0.0, lowest])
+    return standing_configuration(body.model, pose, place), float(place.translation[2])
 
 
 def _springs(files: RobotFiles, described: Description, model: pin.Model) -> tuple[Spring, ...]:
@@ -346,6 +345,31 @@ def _springs(files: RobotFiles, described: Description, model: pin.Model) -> tup
             )
         given[name] = Spring(name, table.stiffness, table.springref)
     return tuple(s for s in given.values() if s.stiffness > 0.0 and model.existJointName(s.joint))
+
+
+def _motors(
+    files: RobotFiles, described: Description, free: Sequence[str]
+) -> tuple[list[str], dict[str, float], dict[str, float]]:
+    """Joints with a motor among those that move by themselves, and their gains."""
+    motors = free if described.motors is None else described.motors
+    driven = [] if files.settings.passive else [name for name in motors if name in free]
+    kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
+    return driven, kp, kd
+
+
+def _unused(
+    files: RobotFiles, described: Description, srdf: Srdf | None, still: Sequence[str]
+) -> list[str]:
+    """Sentences on what is given and not used; `still` are gaits of joints that are locked."""
+    folders = [str(folder) for folder in files.package_dirs if files.urdf.suffix in MJCF]
+    given = {
+        "gaits of joints that are locked, left out": still,
+        "package_dirs, of which MJCF files know nothing": folders,
+        "joints of the SRDF that the URDF lacks or fixes": (
+            srdf.strangers(files.posture, described.model) if srdf else []
+        ),
+    }
+    return [f"{what}: {', '.join(names)}" for what, names in given.items() if names]
 
 
 def _looped(robot: Robot, loops: Sequence[Loop]) -> Robot:

@@ -1,6 +1,6 @@
 """What the actuators of a compiled MJCF file do at its joints."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class Motors:
     """
 
     def __init__(self, m: Any, names: Sequence[str]) -> None:
-        from mujoco import mjtBias, mjtDyn, mjtGain, mjtTrn
+        from mujoco import mjtDyn, mjtTrn
 
         joint, gear = m.actuator_trnid[:, 0], m.actuator_gear[m.actuator_outadr, 0]
         gain, bias = m.actuator_gainprm[:, 0], m.actuator_biasprm[:, :3]
@@ -43,13 +43,7 @@ class Motors:
         off = grouped & (m.opt.disableactuator >> np.where(grouped, m.actuator_group, 0) & 1 == 1)
         acts = at_joint & ~off
 
-        plain = (m.actuator_gaintype == mjtGain.mjGAIN_FIXED) & (m.actuator_plugin < 0)
-        affine = m.actuator_biastype == mjtBias.mjBIAS_AFFINE
-        torque = plain & (
-            (m.actuator_biastype == mjtBias.mjBIAS_NONE) | (affine & ~bias.any(axis=1))
-        )
-        servo = plain & affine & (bias[:, 0] == 0.0) & (bias <= 0.0).all(axis=1) & bias.any(axis=1)
-        servo &= gain == -np.where(bias[:, 1] != 0.0, bias[:, 1], bias[:, 2])
+        torque, servo = _kinds_of(m, gain, bias)
         direct = m.actuator_dyntype == mjtDyn.mjDYN_NONE
         limited = m.actuator_ctrlnum > 0
         limited[limited] = m.actuator_ctrllimited[m.actuator_ctrladr[limited]] != 0
@@ -61,11 +55,7 @@ class Motors:
             np.add.at(found, v[which], values[which])
             return found
 
-        force = np.full((m.nactuator, 2), [-np.inf, np.inf])
-        rows = limited & torque & direct
-        force[rows] = np.sort(gain[rows, None] * m.actuator_ctrlrange[m.actuator_ctrladr[rows]])
-        rows = m.actuator_forcelimited != 0
-        force[rows] = np.clip(force[rows].T, *m.actuator_forcerange[rows].T).T
+        force = _force_ranges(m, gain, limited & torque & direct)
         force[acts] = np.sort(gear[acts, None] * force[acts])
         reach = summed(force, acts)  # least and largest effort
         motors = {int(v[a]): int(joint[a]) for a in np.flatnonzero(acts)}
@@ -79,24 +69,53 @@ class Motors:
         self.kp = summed(-(gear**2) * bias[:, 1], acts & servo)
         self.kd = summed(-(gear**2) * bias[:, 2], acts & servo)
 
-        left_out = {
-            "actuators that move no hinge or slide": ~at_joint,
-            "actuators of groups that are switched off (actuatorgroupdisable)": at_joint & off,
-            "ranges of controls (ctrlrange) that are no torques, of": acts
-            & limited
-            & ~(torque & direct),
-            "activations, gains and biases that are not those of a motor or servo, of": acts & odd,
-            "delays of": acts & (m.actuator_delay != 0.0),
-        }
-        self.left_out = [
-            f"not simulated: {what}: "
-            + ", ".join(f"'{m.actuator(a).name or a}'" for a in np.flatnonzero(which).tolist())
-            for what, which in left_out.items()
-            if which.any()
-        ]
+        self.left_out = _left_out(
+            m,
+            {
+                "actuators that move no hinge or slide": ~at_joint,
+                "actuators of groups that are switched off (actuatorgroupdisable)": at_joint & off,
+                "ranges of controls (ctrlrange) that are no torques, of": acts
+                & limited
+                & ~(torque & direct),
+                "activations, gains and biases that are not those of a motor or servo, of": acts
+                & odd,
+                "delays of": acts & (m.actuator_delay != 0.0),
+            },
+        )
         lopsided = [f"'{names[j]}'" for dof, j in motors.items() if -reach[dof, 0] != reach[dof, 1]]
         if lopsided:
             self.left_out.append(
                 "motors that are stronger in one direction are as strong in the other: "
                 + ", ".join(lopsided)
             )
+
+
+def _kinds_of(m: Any, gain: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each actuator is a motor, and whether it is a servo, but for its activation."""
+    from mujoco import mjtBias, mjtGain
+
+    plain = (m.actuator_gaintype == mjtGain.mjGAIN_FIXED) & (m.actuator_plugin < 0)
+    affine = m.actuator_biastype == mjtBias.mjBIAS_AFFINE
+    torque = plain & ((m.actuator_biastype == mjtBias.mjBIAS_NONE) | (affine & ~bias.any(axis=1)))
+    servo = plain & affine & (bias[:, 0] == 0.0) & (bias <= 0.0).all(axis=1) & bias.any(axis=1)
+    return torque, servo & (gain == -np.where(bias[:, 1] != 0.0, bias[:, 1], bias[:, 2]))
+
+
+def _force_ranges(m: Any, gain: np.ndarray, bounded: np.ndarray) -> np.ndarray:
+    """Least and largest forces of the actuators, some bounded by their controls, shape (n, 2)."""
+    force = np.full((m.nactuator, 2), [-np.inf, np.inf])
+    controls = m.actuator_ctrlrange[m.actuator_ctrladr[bounded]]
+    force[bounded] = np.sort(gain[bounded, None] * controls)
+    rows = m.actuator_forcelimited != 0
+    force[rows] = np.clip(force[rows].T, *m.actuator_forcerange[rows].T).T
+    return force
+
+
+def _left_out(m: Any, actuators: Mapping[str, np.ndarray]) -> list[str]:
+    """Sentences on the actuators that are not simulated, by what is odd about them."""
+    return [
+        f"not simulated: {what}: "
+        + ", ".join(f"'{m.actuator(a).name or a}'" for a in np.flatnonzero(which).tolist())
+        for what, which in actuators.items()
+        if which.any()
+    ]

@@ -201,7 +201,8 @@ def standing_configuration(
         else:
             step[joint.idx_v] = value
     place_base(model, q, base_pose)
-    return pin.normalize(model, pin.integrate(model, q, step))
+    result: np.ndarray = pin.normalize(model, pin.integrate(model, q, step))
+    return result
 
 
 def base_velocities(model: pin.Model, driven: np.ndarray) -> np.ndarray:

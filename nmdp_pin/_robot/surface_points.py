@@ -71,7 +71,7 @@ def _uncovered(
     placement: pin.SE3, own: np.ndarray, others: Sequence[pin.GeometryObject]
 ) -> np.ndarray:
     """Places on a shape that no other of its link covers, in the joint's frame, (n, 3)."""
-    places = own @ placement.rotation.T + placement.translation
+    places: np.ndarray = own @ placement.rotation.T + placement.translation
     ball, request = coal.Sphere(SAME_POINT), coal.DistanceRequest()
     for other in others:
         at = coal.Transform3s(other.placement.rotation, other.placement.translation)

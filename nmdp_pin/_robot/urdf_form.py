@@ -80,8 +80,11 @@ def _rotation(origin: ET.Element) -> np.ndarray:
     """Rotation matrix of an origin, (3, 3)."""
     if (quaternion := origin.get("quat_xyzw")) is not None:
         coefficients = np.array(quaternion.split(), dtype=float)
-        return pin.Quaternion(coefficients).normalized().toRotationMatrix()
-    return pin.rpy.rpyToMatrix(np.array(origin.get("rpy", "0 0 0").split(), dtype=float))
+        turned: np.ndarray = pin.Quaternion(coefficients).normalized().toRotationMatrix()
+    else:
+        angles = np.array(origin.get("rpy", "0 0 0").split(), dtype=float)
+        turned = pin.rpy.rpyToMatrix(angles)
+    return turned
 
 
 def _words(values: np.ndarray) -> str:

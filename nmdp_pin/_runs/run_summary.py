@@ -27,14 +27,18 @@ def height(recording: Recording) -> np.ndarray:
 
 def distance(recording: Recording) -> np.ndarray:
     """Horizontal distance of the base from where it started [m], shape (n,)."""
-    return np.linalg.norm(recording.base_position[:, :2] - recording.base_position[0, :2], axis=1)
+    result: np.ndarray = np.linalg.norm(
+        recording.base_position[:, :2] - recording.base_position[0, :2], axis=1
+    )
+    return result
 
 
 def tilt(recording: Recording) -> np.ndarray:
     """Angle of the base's z axis from the vertical [°], shape (n,)."""
     axis = recording.base_rotation[:, :, 2]
     # Not the arc cosine, which loses half of the digits near upright.
-    return np.degrees(np.arctan2(np.hypot(axis[:, 0], axis[:, 1]), axis[:, 2]))
+    result: np.ndarray = np.degrees(np.arctan2(np.hypot(axis[:, 0], axis[:, 1]), axis[:, 2]))
+    return result
 
 
 def touches(recording: Recording) -> np.ndarray:

@@ -2,3 +2,5 @@
 
 from nmdp_pin._scenario.scenario import Scenario, Setup
 from nmdp_pin._scenario.toml_source import bundled_scenarios
+
+__all__ = ["Scenario", "Setup", "bundled_scenarios"]

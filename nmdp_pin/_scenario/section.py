@@ -96,7 +96,8 @@ def options_section(
     types: tuple[tuple[str, Any], ...] = (),
 ) -> type[S]:
     """Record of `base` plus the options of a class or function."""
-    return _made(base, target, skip, types)
+    result: type[S] = _made(base, target, skip, types)
+    return result
 
 
 @functools.cache  # making a record takes pydantic milliseconds, and each scenario needs them all

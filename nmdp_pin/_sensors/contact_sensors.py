@@ -46,7 +46,8 @@ class LinkSensor(Sensor):
             known = sorted({of for of in points.links if of})
             what = unknown(self.link, "a link with contact points", known)
             raise SensorError(f"sensor '{self.key}': {what}")
-        return own.astype(float) - touched
+        result: np.ndarray = own.astype(float) - touched
+        return result
 
 
 @dataclass(frozen=True)

@@ -123,4 +123,5 @@ class JointWrench(Sensor):
 
     def measure(self, at: Instant) -> np.ndarray:
         """See `Sensor.measure`."""
-        return at.reactions[at.robot.model.getJointId(self.joint)].copy()
+        result: np.ndarray = at.reactions[at.robot.model.getJointId(self.joint)].copy()
+        return result

@@ -176,7 +176,8 @@ def _with_errors(sensor: Sensor, value: np.ndarray, key: tuple[int, int, int]) -
     spread = np.asarray(sensor.noise)
     if spread.any():
         value = value + spread * np.random.default_rng(key).standard_normal(value.shape)
-    return value + np.asarray(sensor.bias)
+    result: np.ndarray = value + np.asarray(sensor.bias)
+    return result
 
 
 def _current(made: tuple[Measurement, ...], t: float) -> tuple[Measurement, ...]:

@@ -22,9 +22,9 @@ from nmdp_pin._integrators import (
     StepResult,
     integrator_named,
     methods_that_take,
-    options_of,
 )
 from nmdp_pin._integrators.presets import check_recovery, preset_options
+from nmdp_pin._options import options_of
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.loop_closure import OPEN, closed
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
@@ -102,7 +102,8 @@ class Simulator:
     @property
     def contact(self) -> ContactLaw:
         """The contact law."""
-        return self.system.law
+        result: ContactLaw = self.system.law
+        return result
 
     @property
     def integrator(self) -> Integrator:

@@ -261,7 +261,8 @@ class ErrorControl(StepControl):
         """Factor on the length of the next sub-step: the error per second grows as s^order."""
         rate = max(rate, _LEAST_ERROR)
         wanted = _SAFETY * rate ** (-_INTEGRAL / order) * (last / rate) ** (_PROPORTIONAL / order)
-        return min(max(wanted, _SHRINK), _GROWTH)
+        value: float = min(max(wanted, _SHRINK), _GROWTH)
+        return value
 
 
 CONTROLS: dict[str, type[StepControl]] = {c.name: c for c in (Halving, Fixed, ErrorControl)}

@@ -7,6 +7,22 @@ from nmdp_pin._terrain.shape import Shape
 from nmdp_pin._terrain.shape_arrays import Surface
 from nmdp_pin._terrain.terrain import Terrain
 
+__all__ = [
+    "SHAPES",
+    "Box",
+    "Capsule",
+    "Cone",
+    "Cylinder",
+    "Ellipsoid",
+    "HeightField",
+    "Mesh",
+    "Plane",
+    "Shape",
+    "Sphere",
+    "Surface",
+    "Terrain",
+]
+
 SHAPES: dict[str, type[Shape]] = {
     "plane": Plane,
     "box": Box,

@@ -42,7 +42,8 @@ class Plane(Shape):
         """Outward unit normal n, shape (3,)."""
         normal = np.array(self.normal)
         normal /= np.abs(normal).max()  # before the norm, which may overflow
-        return normal / np.linalg.norm(normal)
+        result: np.ndarray = normal / np.linalg.norm(normal)
+        return result
 
     @property
     def level(self) -> float:

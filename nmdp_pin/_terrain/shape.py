@@ -13,7 +13,9 @@ from nmdp_pin._options import Number, Positive, Vector3, check_fields
 from nmdp_pin.errors import TerrainError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike as Table
+    from numpy.typing import ArrayLike
+
+    Table = ArrayLike
 else:
     Table = Any  # lists in a scenario file
 

@@ -6,6 +6,17 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._kernels.geometry.primitives import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, SPHERE
+from nmdp_pin._kernels.geometry.shape_table import (
+    COORDINATE_ERROR,
+    FRICTION,
+    INDEX,
+    KIND,
+    KIND_COLUMNS,
+    OF_MESH,
+    ROTATION,
+    SHAPE_COLUMNS,
+    SIZES,
+)
 from nmdp_pin._kernels.geometry.terrain import MESH, PLANE, query
 from nmdp_pin._kernels.geometry.triangles import Triangles
 from nmdp_pin._terrain.height_field import HeightField
@@ -57,7 +68,7 @@ class Surface(NamedTuple):
 
 
 class ShapeArrays(NamedTuple):
-    """The tables of `nmdp_pin._kernels.geometry.terrain`; only to be read.
+    """The tables of `nmdp_pin._kernels.geometry.shape_table`; only to be read.
 
     All are contiguous and formally writable, since numba compiles anew for read-only arrays.
     """
@@ -78,20 +89,23 @@ class ShapeArrays(NamedTuple):
 def shape_arrays(shapes: Sequence[Shape]) -> ShapeArrays:
     """The arrays of the shapes of a terrain."""
     found = sorted(enumerate(shapes), key=lambda item: (order(item[1]), item[0]))
-    kinds, rows = np.zeros((len(found), 3), dtype=np.int64), np.zeros((len(found), 17))
+    kinds, rows = (
+        np.zeros((len(found), KIND_COLUMNS), dtype=np.int64),
+        np.zeros((len(found), SHAPE_COLUMNS)),
+    )
     meshes: list[tuple[np.ndarray, np.ndarray]] = []
     for row, kind, (index, shape) in zip(rows, kinds, found, strict=True):
         M = shape.placement
-        row[:3], row[3:12], row[15] = M.translation, M.rotation.ravel(), shape.coefficient
-        kind[:2] = _KINDS[type(shape)], index
+        row[:ROTATION], row[ROTATION:SIZES] = M.translation, M.rotation.ravel()
+        row[FRICTION], kind[KIND], kind[INDEX] = shape.coefficient, _KINDS[type(shape)], index
         if isinstance(shape, Plane):
-            row[[5, 8, 11]], row[12] = shape.unit_normal, shape.level
+            row[ROTATION + 2 : SIZES : 3], row[SIZES] = shape.unit_normal, shape.level
         elif isinstance(shape, Primitive):
-            row[12:15] = shape.half_extents
+            row[SIZES:FRICTION] = shape.half_extents
         elif isinstance(shape, HeightField | Mesh):
             vertices, faces = shape.triangles()
             world = vertices @ M.rotation.T + M.translation
-            row[16], kind[2] = _ROUNDING * np.abs(world).max(), len(meshes)
+            row[COORDINATE_ERROR], kind[OF_MESH] = _ROUNDING * np.abs(world).max(), len(meshes)
             meshes.append((world, faces))
     return ShapeArrays(kinds, rows, triangles_of(meshes))
 

@@ -55,7 +55,10 @@ class Forward:
             here = base.rotation - len(base.ground)
             if q[here + 3] < 0.0:
                 q[here : here + 4] *= -1.0
-        return np.clip(np.concatenate([q, state.v]), *self.observed_range(base, state))
+        result: np.ndarray = np.clip(
+            np.concatenate([q, state.v]), *self.observed_range(base, state)
+        )
+        return result
 
     def observed_range(self, base: "Base", state: State) -> tuple[np.ndarray, np.ndarray]:
         """Bounds of the observations, all finite."""

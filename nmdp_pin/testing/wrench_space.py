@@ -131,7 +131,8 @@ class WrenchSpaceContract:
 
     @staticmethod
     def _wrench(space: WrenchSpace, state: ContactState, w: np.ndarray) -> np.ndarray:
-        return (space.vertices(state) @ w[:, :, None])[:, :, 0]
+        result: np.ndarray = (space.vertices(state) @ w[:, :, None])[:, :, 0]
+        return result
 
     def _scene(self, kind: str, n: int) -> tuple[Terrain, np.ndarray, np.ndarray]:
         rng = np.random.default_rng(n)

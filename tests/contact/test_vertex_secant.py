@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from nmdp_pin._contact.friction_cone import RECOVERY
-from nmdp_pin._kernels.step.stage import clear_slopes, evaluate, learn_slopes
+from nmdp_pin._kernels.step.stage import evaluate
+from nmdp_pin._kernels.step.vertex_secants import clear_slopes, learn_slopes
 from nmdp_pin._scenario import Scenario
 
 PROBLEM, Q, W = samples.problem_at(

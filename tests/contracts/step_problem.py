@@ -15,7 +15,7 @@ from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.step.stage import SLIP
+from nmdp_pin._kernels.step.stage_records import SLIP
 from nmdp_pin._papers.projected_gradient import vertex_forces
 from nmdp_pin._papers.stage_equations import StagePoint
 from nmdp_pin._robot import Robot

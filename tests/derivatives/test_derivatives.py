@@ -10,13 +10,13 @@ from six_rows import Glue
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.scheme import SCHEMES
-from nmdp_pin._kernels.derivative.implicit_function import new_rates
 from nmdp_pin._kernels.derivative.material_rates import (
     add_inertia_rates,
     new_parts,
     open_parts,
     write_rates,
 )
+from nmdp_pin._kernels.derivative.stage_rates import new_rates
 from nmdp_pin._kernels.derivative.step_derivatives import stage_rates
 from nmdp_pin._kernels.derivative.step_response import second_reference
 from nmdp_pin._kernels.step.stage import evaluate

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from nmdp_pin._kernels.derivative.implicit_function import Face, StageRates, respond
+from nmdp_pin._kernels.derivative.implicit_function import respond
+from nmdp_pin._kernels.derivative.stage_rates import StageRates
+from nmdp_pin._kernels.derivative.weight_face import Face
 
 CASES, CHUNK = 150, 15  # chunks cost less than half a second each
 M = 4  # vertices of a contact

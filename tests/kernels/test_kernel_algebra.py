@@ -7,7 +7,9 @@ import scipy.linalg
 from scipy.interpolate import PPoly
 
 from nmdp_pin._kernels.algebra import cubic, linear, vector3
-from nmdp_pin._kernels.derivative import implicit_function
+from nmdp_pin._kernels.derivative.implicit_function import respond
+from nmdp_pin._kernels.derivative.stage_rates import StageRates
+from nmdp_pin._kernels.derivative.weight_face import Face, block_scales, face_basis
 
 ROUNDING = 1e-12  # of systems of up to seven equations with conditions below 100
 RESPONSE = 1e-10  # of systems of up to 15 equations with conditions below 1000
@@ -174,7 +176,6 @@ def test_finite():
 def test_scale_of_a_block_is_its_largest_curvature():
     """Blocks without curvature get a share of the largest one; all zero is told."""
     scale = np.empty(6)
-    block_scales = implicit_function.block_scales
     assert block_scales(np.array([1.0, -5.0, 0.0, 0.0, 0.0, 3.0]), np.array([0, 2, 5, 6]), scale)
     assert scale == pytest.approx([5.0, 5.0, 5e-9, 5e-9, 5e-9, 3.0])
     assert not block_scales(np.zeros(6), np.array([0, 3, 6]), scale)
@@ -198,7 +199,7 @@ class Response:
         nv, nz, nw = self.nv, self.nz, len(self.w)
         r = np.zeros(nw)
         r[2], r[3:6] = 0.7, -0.4  # multipliers of the zero weight and of the full sum
-        self.rates = implicit_function.StageRates(
+        self.rates = StageRates(
             **{
                 "G_q": regular(rng, nv),
                 "G_z": rng.standard_normal((nv, nz)),
@@ -219,7 +220,7 @@ class Response:
         self.Z = rng.standard_normal((1, self.n))
         self.of_numbers = np.vstack([np.eye(nz - 1, self.n), self.Z])
         weights, rows = np.zeros((2, nw), dtype=bool), np.zeros((2, 3), dtype=bool)
-        self.face = implicit_function.Face(
+        self.face = Face(
             *(weights[0], rows[0], weights[1], rows[1]), np.zeros(nw), np.zeros(3), np.zeros(nw)
         )
 
@@ -227,7 +228,7 @@ class Response:
         """Whether there are derivatives, and those of q."""
         dq = np.full((self.nv, self.n), np.nan)
         parts = self.G_p, self.r_p, self.Z, known, smoothing, forces, self.face, dq
-        return implicit_function.respond(self.rates, *parts), dq
+        return respond(self.rates, *parts), dq
 
     @property
     def responses(self):
@@ -316,7 +317,7 @@ def test_basis_of_a_face_is_orthonormal_and_keeps_tight_sums():
     tight = np.array([True, False, True, True])
     scale = np.repeat([4.0, 0.25, 9.0, 1.0], 5)
     first, basis = 5 * np.arange(5), np.zeros((20, 20))
-    columns = implicit_function.face_basis(free.ravel(), tight, first, scale, basis)
+    columns = face_basis(free.ravel(), tight, first, scale, basis)
     assert columns == (3 - 1) + 2 + (5 - 1)
     found = basis[:, :columns]
     assert found.T @ (scale[:, None] * found) == pytest.approx(np.eye(columns), abs=ROUNDING)

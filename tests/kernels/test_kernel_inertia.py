@@ -14,7 +14,8 @@ from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.kinematic_tree import second_moments, tree_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.step import inertia
-from nmdp_pin._kernels.step.stage import POSITIONS, VELOCITIES, evaluate
+from nmdp_pin._kernels.step.stage import evaluate
+from nmdp_pin._kernels.step.stage_records import POSITIONS, VELOCITIES
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._terrain import Plane, Terrain
 

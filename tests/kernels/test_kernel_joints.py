@@ -16,8 +16,9 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.step import levenberg_marquardt as lm
-from nmdp_pin._kernels.step import position_step
-from nmdp_pin._kernels.step.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
+from nmdp_pin._kernels.step import position_joints
+from nmdp_pin._kernels.step.stage import evaluate, linearise
+from nmdp_pin._kernels.step.stage_records import GAP, RESIDUAL, SLIP
 from nmdp_pin._kernels.tree import joints as kernels
 from nmdp_pin._kernels.tree.joints import LEAST_SHARE, Joints, Torque
 from nmdp_pin._kernels.tree.loops import Loops
@@ -404,7 +405,7 @@ def test_joint_law_of_position_based_steps(method, name, tmp_path):
 def test_energy_of_friction_is_its_work(end, tmp_path):
     """From a joint that sticks to one that slips: the integral of the residual on the way."""
     step, q = at_end("pbd", "sticking", tmp_path)
-    stick, begin, values = H * position_step.CREEP, 0.5, []
+    stick, begin, values = H * position_joints.CREEP, 0.5, []
 
     def residual(y):
         return step.evaluate(q + stick * np.array([y - begin, 0.0]))[0]
@@ -432,13 +433,13 @@ def test_torque_of_motors_and_friction_in_closed_form(name, tmp_path):
     assert (limited != motor).any() == name.startswith("saturated")
     assert point.tau == pytest.approx(limited - damping * v)
     assert law.dofs.tolist() == [0, 1]
-    shares = np.clip(v / position_step.CREEP, -1.0, 1.0)
+    shares = np.clip(v / position_joints.CREEP, -1.0, 1.0)
     stops = 0.0
     if "stop" in name:
         stops = law.stiffness * np.where(np.abs(q) > 0.5, np.sign(q) * (np.abs(q) - 0.5), 0.0)
         assert stops.any()
     torque = Torque(*(getattr(given, name).copy() for name in Torque.__slots__))
-    position_step.replace_kinks(step.memory, torque)
+    position_joints.replace_kinks(step.memory, torque)
     expected = limited - damping * v - law.friction * shares
     assert torque.constant - torque.kp * e - torque.kd * v == pytest.approx(expected)
     assert np.array_equal(torque.signs == 0.0, limited == motor)
@@ -460,7 +461,7 @@ def test_motors_are_freed_once(tmp_path):
     assert stiffness.any()
     for expected in (stiffness, np.zeros(2)):
         point.A[:] = A
-        position_step.free_motors(step.memory)
+        position_joints.free_motors(step.memory)
         assert step.memory.freed == pytest.approx(expected)
         assert point.A == pytest.approx(A + np.diag(expected))
         assert np.array_equal(torque.signs, over)

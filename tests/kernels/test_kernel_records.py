@@ -21,7 +21,7 @@ from nmdp_pin._kernels.contact.friction_cone import Cone
 from nmdp_pin._kernels.geometry.contacts import ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import Polytopes
 from nmdp_pin._kernels.geometry.triangles import Triangles
-from nmdp_pin._kernels.step.stage import Stage
+from nmdp_pin._kernels.step.stage_records import Stage
 from nmdp_pin._kernels.tree.joints import Torque
 from nmdp_pin._robot import free_body, load_robot, together, touching
 from nmdp_pin._state.quick_record import quick

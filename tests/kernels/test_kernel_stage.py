@@ -11,18 +11,16 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.contact.contact_motion import motion_at
-from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.derivative.stage_rates import StageRates
 from nmdp_pin._kernels.derivative.step_derivatives import stage_rates
-from nmdp_pin._kernels.step.stage import (
+from nmdp_pin._kernels.step.stage import evaluate, finish, linearise
+from nmdp_pin._kernels.step.stage_records import (
     GAP,
     NEWTON_EULER,
     POSITIONS,
     RESIDUAL,
     SLIP,
     VELOCITIES,
-    evaluate,
-    finish,
-    linearise,
 )
 from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._kernels.tree.joints import LEAST_SHARE

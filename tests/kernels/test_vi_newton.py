@@ -15,7 +15,8 @@ from nmdp_pin._kernels.geometry.planes import place_references
 from nmdp_pin._kernels.step import outcomes, step_records
 from nmdp_pin._kernels.step import step as step_kernels
 from nmdp_pin._kernels.step import tolerances as tolerances_module
-from nmdp_pin._kernels.step.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
+from nmdp_pin._kernels.step.stage import evaluate, kinematics
+from nmdp_pin._kernels.step.stage_records import GAP, RESIDUAL, SLIP
 from nmdp_pin._kernels.step.tolerances import Tolerances
 from nmdp_pin._kernels.step.vi_newton import solve_stage
 from nmdp_pin._robot import ContactPoints, JointLimits, Robot

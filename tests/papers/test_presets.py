@@ -10,8 +10,9 @@ import pytest
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._contact.friction_cone import RECOVERY
 from nmdp_pin._control import StablePD
-from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
+from nmdp_pin._integrators import INTEGRATORS, integrator_named
 from nmdp_pin._integrators.presets import PRESETS, preset_options
+from nmdp_pin._options import options_of
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator

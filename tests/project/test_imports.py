@@ -142,6 +142,21 @@ def test_sweeps_know_no_papers():
                 assert not [name for name in imported(path, module) if unit(name) == other]
 
 
+def test_the_picture_of_imports_is_current(monkeypatch):
+    """The page shows the rooms as they are, without a circle, in at most 12 layers."""
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from import_layers import layers_of, picture
+
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").splitlines()
+    lines = [line.split() for line in picture() if line]
+    for line in lines:
+        assert any(shown.split()[: len(line)] == line for shown in page), line
+    assert max(int(layer) for layer, *_ in lines) < 12
+    assert sum(len(rooms) for _, *rooms in lines) <= 32
+    with pytest.raises(ValueError, match=r"a circle among \['a', 'b'\]"):
+        layers_of({"a": {"b"}, "b": {"a"}, "c": set()})
+
+
 ARRAYS = ("numpy", "scipy", "numba", "pinocchio", "coal", "joblib")
 SHOWN = ("typer", "rich")
 DRAWN = ("matplotlib", "trimesh", "example_robot_data", "meshcat")

@@ -14,11 +14,12 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._contact.friction_cone import RECOVERY
 from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
+from nmdp_pin._integrators import INTEGRATORS, integrator_named
 from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step.slips import measure_slips
 from nmdp_pin._kernels.step.step_end import add_wrenches
+from nmdp_pin._options import options_of
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.simulator import Simulator

@@ -132,7 +132,8 @@ class Fitted(WrenchSpace):
         """Vertices in the patch's frame, shape (n, rows, n_vertices)."""
         inside, _ = self._saturate(poses)
         factor, _ = self._factor(poses[:, 0], inside[:, 0])
-        return factor[:, None, None] * self.vertex_map.vertices(inside)
+        result: np.ndarray = factor[:, None, None] * self.vertex_map.vertices(inside)
+        return result
 
     def _local_slope(self, poses: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Derivative of V w in the patch's frame with respect to the pose, shape (n, rows, k)."""

@@ -54,7 +54,8 @@ class HullVertices(VertexMap):
         flat = (slopes / self.scale).transpose(0, 2, 1) @ self.coefficients.reshape(
             len(slopes[0]), -1
         )
-        return flat.reshape(n, k, self.rows, self.n_vertices).transpose(0, 2, 3, 1)
+        result: np.ndarray = flat.reshape(n, k, self.rows, self.n_vertices).transpose(0, 2, 3, 1)
+        return result
 
 
 @dataclass(frozen=True, eq=False)

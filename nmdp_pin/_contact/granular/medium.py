@@ -69,7 +69,8 @@ class Medium:
         fx, fy = -drag * ux - slope * sin_h[0], -drag * uy - slope * sin_h[1]
         fz = self.A00 + self.A10 * cos - (self.B01 + (self.B11 + self.B_11) * cos) * uz
         fz += (self.B11 - self.B_11) * (sin_h[0] * ux + sin_h[1] * uy)
-        return _PER_CUBIC_METRE * length[..., None] * np.stack([fx, fy, fz], axis=-1)
+        result: np.ndarray = _PER_CUBIC_METRE * length[..., None] * np.stack([fx, fy, fz], axis=-1)
+        return result
 
 
 _COEFFICIENTS = ("A00", "A10", "B11", "B01", "B_11", "C11", "C01", "C_11", "D10")

@@ -84,7 +84,8 @@ class WrenchTable:
         """V, (n, 6, m), at the depths of the contact sphere's bottom, (n,) [m], and unit axes."""
         node, value, _, _ = self._locate(depth, axis)
         V = (value[:, None, :] @ self._nodes[node])[:, 0]
-        return V.reshape(len(depth), 6, len(self.twists))
+        result: np.ndarray = V.reshape(len(depth), 6, len(self.twists))
+        return result
 
     def derivative(
         self, depth: np.ndarray, axis: np.ndarray, w: np.ndarray

@@ -156,16 +156,19 @@ class LimitSurface:
 
     def value(self, loads: np.ndarray) -> np.ndarray:
         """H at loads of shape (..., 3), shape (...)."""
-        return monomials(loads, self.degree) @ self._forms[0]
+        result: np.ndarray = monomials(loads, self.degree) @ self._forms[0]
+        return result
 
     def gradient(self, loads: np.ndarray) -> np.ndarray:
         """Gradient of H, the direction (vx, vy, length * omega) of sliding, shape (..., 3)."""
-        return monomials(loads, self.degree - 1) @ self._forms[1]
+        result: np.ndarray = monomials(loads, self.degree - 1) @ self._forms[1]
+        return result
 
     def hessian(self, loads: np.ndarray) -> np.ndarray:
         """Second derivatives of H, shape (..., 3, 3)."""
         flat = monomials(loads, self.degree - 2) @ self._forms[2]
-        return flat.reshape(*flat.shape[:-1], 3, 3)
+        result: np.ndarray = flat.reshape(*flat.shape[:-1], 3, 3)
+        return result
 
     def twist(self, loads: np.ndarray) -> np.ndarray:
         """Direction (vx, vy, omega) in which a patch slides under loads, of unit length, (..., 3).
@@ -174,7 +177,8 @@ class LimitSurface:
         """
         slide = self.gradient(loads)
         slide = slide / np.linalg.norm(slide, axis=-1, keepdims=True)
-        return slide * np.array([1.0, 1.0, 1.0 / self.length])
+        result: np.ndarray = slide * np.array([1.0, 1.0, 1.0 / self.length])
+        return result
 
     def furthest(self, directions: np.ndarray) -> np.ndarray:
         """Largest u . F over H(F) <= 1 for each direction u, shape (n, 3).

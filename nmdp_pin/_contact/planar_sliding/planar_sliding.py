@@ -176,7 +176,8 @@ class PlanarSliding(WrenchSpace):
 
     def _levers(self, contacts: ContactState) -> np.ndarray:
         """Vectors from the contacts to the points at which planar loads act [m], shape (n, 3)."""
-        return -self._arms(contacts) - contacts.radius[:, None] * contacts.normal
+        result: np.ndarray = -self._arms(contacts) - contacts.radius[:, None] * contacts.normal
+        return result
 
     def _friction(self, contacts: ContactState) -> np.ndarray:
         """Share of the surface's loads on this terrain [-], shape (n,)."""

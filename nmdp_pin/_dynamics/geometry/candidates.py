@@ -32,6 +32,7 @@ from nmdp_pin._kernels.geometry.contacts import (
 )
 from nmdp_pin._kernels.geometry.polytopes import CIRCULAR_RIM, FEATURE_KINDS, NONE, Polytopes
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER
+from nmdp_pin._kernels.geometry.shape_table import INDEX, KIND
 from nmdp_pin._kernels.geometry.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
@@ -112,7 +113,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
         rows=rows,
         surfaces=touched,
         friction=friction,
-        rubbing=np.append(tables.kinds[:, 1], -1)[rubbing],
+        rubbing=np.append(tables.kinds[:, INDEX], -1)[rubbing],
         points=np.array([pair.point for pair in pairs], np.int64),
         carriers=points.joints[: points.n_terrain].astype(np.int64),
         places=points.positions[: points.n_terrain].copy(),
@@ -173,7 +174,7 @@ def _pairs_of_points(
 ) -> Iterator[_Pair]:
     """Pairs of the contact points, but for those with rows that need none."""
     points, own = robot.contact_points, own_rows(robot, tables.by_joint, tables.rows_of)
-    kinds = tables.kinds[:, 0].tolist()
+    kinds = tables.kinds[:, KIND].tolist()
     columns = points.joints.tolist(), points.touches.tolist(), _count_of(points.semi_axes).tolist()
     places = zip(points.positions, points.radii.tolist(), points.semi_axes, strict=True)
     for point, (place, joint, touched, count) in enumerate(zip(places, *columns, strict=True)):
@@ -192,7 +193,7 @@ def _pairs_of_world(robot: Robot, tables: _Surfaces) -> Iterator[_Pair]:
         sphere, row = touch.point, touch.row
         axes, kind = (
             sphere.semi_axes,
-            _kind_of(_count_of(sphere.semi_axes), int(tables.kinds[row, 0])),
+            _kind_of(_count_of(sphere.semi_axes), int(tables.kinds[row, KIND])),
         )
         centre, point, bodies = sphere.centre, touch.reported, (0, touch.body)
         place = centre, sphere.radius, axes

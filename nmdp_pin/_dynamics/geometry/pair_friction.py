@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from nmdp_pin._kernels.geometry.shape_table import FRICTION, INDEX
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Terrain
 
@@ -12,7 +13,7 @@ def stated_frictions(surfaces: Mapping[int, Terrain]) -> np.ndarray:
     """Coefficients of all rows of shapes, -1 of those that have none of their own, shape (s,)."""
     found = []
     for surface in surfaces.values():
-        for index in surface.arrays.kinds[:, 1].tolist():
+        for index in surface.arrays.kinds[:, INDEX].tolist():
             friction = surface.shapes[index].friction
             found.append(-1.0 if friction is None else friction)
     return np.array(found, dtype=float)
@@ -28,7 +29,7 @@ def own_rows(
         at = np.flatnonzero(points.joints == joint)
         if joint and len(at):
             nearest = surface.query(points.positions[at]).shape
-            rows = dict(zip(surface.arrays.kinds[:, 1].tolist(), rows_of[joint], strict=True))
+            rows = dict(zip(surface.arrays.kinds[:, INDEX].tolist(), rows_of[joint], strict=True))
             found[at] = [rows.get(shape, -1) for shape in nearest.tolist()]
     result: list[int] = found.tolist()
     return result
@@ -56,7 +57,7 @@ def pair_frictions(
     """
     stated = np.append(stated_frictions(surfaces), -1.0)  # of row -1
     rubbing: np.ndarray = np.where(stated[own] > stated[touched], own, touched)
-    values = np.concatenate([surface.arrays.shapes[:, 15] for surface in surfaces.values()])
+    values = np.concatenate([surface.arrays.shapes[:, FRICTION] for surface in surfaces.values()])
     friction: np.ndarray = values[rubbing]
     for pair, value in robot.frictions.items():
         these = (np.sort(bodies, axis=1) == pair).all(axis=1)

@@ -57,7 +57,8 @@ def times(A: Array, x: Vector3) -> Vector3:
 @jit
 def largest_difference(a: Vector3 | Array, b: Vector3) -> float:
     """Largest difference of the coordinates of two points."""
-    return max(abs(a[0] - b[0]), abs(a[1] - b[1]), abs(a[2] - b[2]))
+    value: float = max(abs(a[0] - b[0]), abs(a[1] - b[1]), abs(a[2] - b[2]))
+    return value
 
 
 @jit

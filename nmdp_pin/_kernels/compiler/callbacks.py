@@ -15,7 +15,6 @@ import scipy  # whose parts are imported when they are used
 from numba import objmode
 
 from nmdp_pin._kernels.compiler.jit import Array, calling_jit
-from nmdp_pin._kernels.compiler.record import address_of
 
 _HANDLES = itertools.count(1)
 _CALLEES: dict[int, Any] = {}
@@ -75,13 +74,10 @@ def call_kinematics(handle: int) -> None:
 
 
 @calling_jit
-def call_material_inertia(
-    handle: int, velocities: bool, derived: bool, stage: Any, at: Any
-) -> None:
-    """Inertia of material points at the shared q and v; see `PinocchioCalls.material_inertia`."""
-    of_stage, of_point = address_of(stage), address_of(at)
+def call_momentum(handle: int, derived: bool) -> None:
+    """See `PinocchioCalls.momentum`."""
     with objmode():
-        callee(handle).material_inertia(velocities, derived, of_stage, of_point)
+        callee(handle).momentum(derived)
 
 
 @calling_jit
@@ -105,7 +101,8 @@ def call_overlaps(handle: int, contacts: Any, places: Any, P: Array, P0: Array) 
     """See `SolidCalls.freeze_overlaps`."""
     with objmode(found="boolean"):
         found = callee(handle).freeze_overlaps(contacts, places, P, P0)
-    return found
+    holds: bool = found
+    return holds
 
 
 @calling_jit

@@ -37,17 +37,20 @@ _OPTIONS: dict[str, Any] = {
 
 def jit(function: F) -> F:
     """Compile a kernel when it is first called, and keep it."""
-    return _kernel(function, _OPTIONS)
+    kernel: F = _kernel(function, _OPTIONS)
+    return kernel
 
 
 def inlined(function: F) -> F:
     """Make a kernel a part of its only caller, which compiles sooner than both of them."""
-    return numba.njit(**_OPTIONS, inline="always")(function)
+    kernel: F = numba.njit(**_OPTIONS, inline="always")(function)
+    return kernel
 
 
 def calling_jit(function: F) -> F:
     """Compile a kernel that calls Python, for which it takes the interpreter's lock again."""
-    return _kernel(function, _OPTIONS | {"nogil": False})
+    kernel: F = _kernel(function, _OPTIONS | {"nogil": False})
+    return kernel
 
 
 def _kernel(function: Any, options: dict[str, Any]) -> Any:

@@ -219,7 +219,7 @@ def _set_env(codegen: Any, set_env: Any, name: str, environment: Any) -> None:
         set_env(name, environment)
 
 
-def _are_equal(flags: Any, others: Any) -> bool:
+def _are_equal(flags: Any, others: Any) -> Any:
     """Whether flags are those of another compilation."""
     if flags is others:
         return True

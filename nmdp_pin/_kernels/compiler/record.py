@@ -17,7 +17,7 @@ import dataclasses
 import functools
 import hashlib
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any, dataclass_transform
 
 import numba
 import numpy as np
@@ -66,36 +66,33 @@ class RecordType(types.Type):
         return _SLOT * int(self.cls._places[name])
 
 
-if TYPE_CHECKING:
-    from dataclasses import dataclass as record
-else:
+@dataclass_transform(eq_default=False)
+def record(cls: type | None = None, *, frozen: bool = False) -> Any:
+    """Class decorator that makes a record, which also is a dataclass, of annotated fields.
 
-    def record(cls: type | None = None, *, frozen: bool = False) -> Any:
-        """Class decorator that makes a record, which also is a dataclass, of annotated fields.
-
-        Args:
-            cls: class.
-            frozen: whether no field is set anew; fields that kernels write are not frozen.
-        """
-        if cls is None:
-            return functools.partial(record, frozen=frozen)
-        members = {name: cls.__dict__[name] for name in ("__doc__", "__module__")}
-        members |= {"__qualname__": cls.__qualname__, "__annotations__": cls.__annotations__}
-        members |= {"__post_init__": _share_memory, "__reduce__": _reduce}
-        result = dataclasses.dataclass(eq=False, slots=True, frozen=frozen)(
-            type(cls.__name__, (_Shared,), members)
-        )
-        kinds = {name: _NUMBERS.get(kind) for name, kind in cls.__annotations__.items()}
-        result._places, place = {}, 0
+    Args:
+        cls: class.
+        frozen: whether no field is set anew; fields that kernels write are not frozen.
+    """
+    if cls is None:
+        return functools.partial(record, frozen=frozen)
+    members = {name: cls.__dict__[name] for name in ("__doc__", "__module__")}
+    members |= {"__qualname__": cls.__qualname__, "__annotations__": cls.__annotations__}
+    members |= {"__post_init__": _share_memory, "__reduce__": _reduce}
+    result: Any = dataclasses.dataclass(eq=False, slots=True, frozen=frozen)(
+        type(cls.__name__, (_Shared,), members)
+    )
+    kinds = {name: _NUMBERS.get(kind) for name, kind in cls.__annotations__.items()}
+    result._places, place = {}, 0
+    for name, kind in kinds.items():
+        result._places[name] = place
+        place += 1 if kind else _MOST
+    result._size = place
+    if not _CONFIG.DISABLE_JIT:
         for name, kind in kinds.items():
-            result._places[name] = place
-            place += 1 if kind else _MOST
-        result._size = place
-        if not _CONFIG.DISABLE_JIT:
-            for name, kind in kinds.items():
-                if kind:
-                    setattr(result, name, _number(result._places[name], kind))
-        return result
+            if kind:
+                setattr(result, name, _number(result._places[name], kind))
+    return result
 
 
 class _Shared:

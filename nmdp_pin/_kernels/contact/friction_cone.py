@@ -50,7 +50,8 @@ def depth_of_force(cone: Cone, force: float) -> float:
     """The depth d with k d^p = force, 0 where there is none [m]."""
     if force <= 0.0 or not cone.stiffness < math.inf:
         return 0.0
-    return (force / cone.stiffness) ** (1.0 / cone.power)
+    value: float = (force / cone.stiffness) ** (1.0 / cone.power)
+    return value
 
 
 @jit

@@ -48,11 +48,15 @@ class PenaltyLaw:
     gamma: float
 
 
+# Sizes of a contact: d, r, n . u, p, q, dp/dd, |u_t|, and 1 where the ground is curved.
+PENETRATION, RADIUS, ALONG, LOAD, DRAG, STEEPNESS, SPEED, CURVED, TOUCH_SIZES = range(9)
+
+
 class Touch(NamedTuple):
     """A contact at one configuration.
 
     Args:
-        sizes: d, r, n . u, p, q, dp/dd, |u_t|, and 1 where the ground is curved, shape (8,).
+        sizes: `PENETRATION` to `CURVED`, shape (8,).
         n: normal, shape (3,).
         slip: u_t, shape (3,).
         arm: r n, shape (3,).
@@ -71,9 +75,8 @@ class Touch(NamedTuple):
 @jit
 def new_touch() -> Touch:
     """Memory for a contact."""
-    return Touch(
-        np.zeros(8), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3))
-    )
+    sizes, K = np.zeros(TOUCH_SIZES), np.zeros((3, 3))
+    return Touch(sizes, np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)), K)
 
 
 @jit
@@ -109,26 +112,28 @@ def measure(
     if law.beta != 1.0:
         q *= speed ** (law.beta - 1.0)
     p = law.stiffness * depth**law.alpha
-    sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = depth, radius, along, p, q
-    sizes[5], sizes[6] = law.alpha * p / depth, speed
+    sizes[PENETRATION], sizes[RADIUS], sizes[ALONG], sizes[SPEED] = depth, radius, along, speed
+    sizes[LOAD], sizes[DRAG], sizes[STEEPNESS] = p, q, law.alpha * p / depth
 
 
 @jit
 def stored_energy(law: PenaltyLaw, t: Touch) -> float:
     """Energy of the normal force, C_perp d^(alpha + 1) / (alpha + 1) [J]."""
-    return t.sizes[3] * t.sizes[0] / (law.alpha + 1.0)
+    value: float = t.sizes[LOAD] * t.sizes[PENETRATION] / (law.alpha + 1.0)
+    return value
 
 
 @jit
 def friction_energy(law: PenaltyLaw, t: Touch) -> float:
     """Energy of conservative friction, C_par |u_t|^(beta + 1) d^(gamma + 1) [J]."""
-    return t.sizes[4] * dot(t.slip, t.slip) / (law.beta + 1.0)
+    value: float = t.sizes[DRAG] * dot(t.slip, t.slip) / (law.beta + 1.0)
+    return value
 
 
 @jit
 def carried_slip(t: Touch, carried: Array, z: Array, pull: Array) -> None:
     """Q' u_t, z = r (Q' u_t - u_t) - (n . u) u_t and u_t + K z of conservative friction."""
-    r, along = t.sizes[1], t.sizes[2]
+    r, along = t.sizes[RADIUS], t.sizes[ALONG]
     for i in range(3):
         carried[i] = t.slip[i]
         if r > 0.0:
@@ -137,7 +142,7 @@ def carried_slip(t: Touch, carried: Array, z: Array, pull: Array) -> None:
         z[i] = r * (carried[i] - t.slip[i]) - along * t.slip[i]
     for i in range(3):
         pull[i] = t.slip[i]
-        if t.sizes[7] > 0.0:
+        if t.sizes[CURVED] > 0.0:
             pull[i] += dot(t.K[i], z)
 
 
@@ -149,7 +154,7 @@ def wrench_of(law: PenaltyLaw, t: Touch, wrench: Array) -> None:
     energy, f = (p + c) n - q (u_t + K z) and q o x Q' u_t with o = r n and
     c = C_par (gamma + 1) |u_t|^(beta + 1) d^gamma ([P] f*).
     """
-    d, p, q = t.sizes[0], t.sizes[3], t.sizes[4]
+    d, p, q = t.sizes[PENETRATION], t.sizes[LOAD], t.sizes[DRAG]
     force, moment = wrench[:3], wrench[3:]
     if law.kind == FRICTIONAL:
         for i in range(3):
@@ -172,13 +177,13 @@ def slip_derivative(t: Touch, change: Array) -> None:
     With T = 1 - n n', b = n . u, Q the rotation back and o = r n,
     du = (1 + r (Q - 1) K) dx + Q [o] dphi and du_t = T du - n (K u_t)' dx - b K dx.
     """
-    n, r, along = t.n, t.sizes[1], t.sizes[2]
+    n, r, along = t.n, t.sizes[RADIUS], t.sizes[ALONG]
     change[:] = 0.0
     for i in range(3):
         change[i, i] = 1.0
         for j in range(3):
             change[i, j] -= n[i] * n[j]
-    bent = t.sizes[7] > 0.0
+    bent = t.sizes[CURVED] > 0.0
     if bent:
         for j in range(3):
             turned = dot(t.K[j], t.slip)
@@ -206,7 +211,7 @@ def slip_derivative(t: Touch, change: Array) -> None:
 @jit
 def stretch_along_slip(t: Touch, share: float, change: Array) -> None:
     """Change += share e e' change, e being the direction of the slip; unchanged without slip."""
-    speed = t.sizes[6]
+    speed = t.sizes[SPEED]
     if share == 0.0 or speed == 0.0:
         return
     for j in range(6):
@@ -225,11 +230,12 @@ def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: Array, D: Array) ->
         wrench: wrench at the configuration, shape (6,).
         D: output, shape (6, 6).
     """
-    d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
+    d, r, slope = t.sizes[PENETRATION], t.sizes[RADIUS], t.sizes[STEEPNESS]
+    p, q = t.sizes[LOAD], t.sizes[DRAG]
     dF = D[:3]
     slip_derivative(t, dF)
     stretch_along_slip(t, law.beta - 1.0, dF)
-    bent = t.sizes[7] > 0.0
+    bent = t.sizes[CURVED] > 0.0
     for i in range(3):
         at = (law.gamma + 1.0) * q / d * t.slip[i] - slope * t.n[i]
         for j in range(6):
@@ -265,7 +271,7 @@ def gauss_newton(law: PenaltyLaw, t: Touch, D: Array) -> None:
     The energy is a convex function of d, linearised, plus the square of the vector
     |u_t|^((beta - 1) / 2) u_t d^((gamma + 1) / 2), linearised.
     """
-    d, q, slope = t.sizes[0], t.sizes[4], t.sizes[5]
+    d, q, slope = t.sizes[PENETRATION], t.sizes[DRAG], t.sizes[STEEPNESS]
     change = matrix(3, 6)
     slip_derivative(t, change)
     stretch_along_slip(t, 0.5 * (law.beta - 1.0), change)
@@ -285,8 +291,9 @@ def gauss_newton(law: PenaltyLaw, t: Touch, D: Array) -> None:
 @jit
 def conservative_derivative(law: PenaltyLaw, t: Touch, D: Array) -> None:
     """Derivative of `wrench_of` by (dx, dphi), if conservative: minus the Hessian, (6, 6)."""
-    d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
-    n, bent = t.n, t.sizes[7] > 0.0
+    d, r, slope = t.sizes[PENETRATION], t.sizes[RADIUS], t.sizes[STEEPNESS]
+    p, q = t.sizes[LOAD], t.sizes[DRAG]
+    n, bent = t.n, t.sizes[CURVED] > 0.0
     carried, z, pull, lever = vector(3), vector(3), vector(3), vector(3)
     carried_slip(t, carried, z, pull)
     change, dq, along = matrix(3, 6), zero_vector(6), vector(6)
@@ -345,7 +352,7 @@ def _turning_normal(t: Touch, change: Array, carried: Array, z: Array, result: A
     n (K^2 z . dx), apart from changes of its principal curvatures along the surface, which are
     zero on every shape here but the rim of a cylinder.
     """
-    K, n, r, b = t.K, t.n, t.sizes[1], t.sizes[2]
+    K, n, r, b = t.K, t.n, t.sizes[RADIUS], t.sizes[ALONG]
     dz, db = matrix(3, 6), zero_vector(6)
     back, o, C = zero_vector(3), matrix(3, 3), matrix(3, 3)
     _skew(t.arm, o)

@@ -15,8 +15,8 @@ import numpy as np
 from nmdp_pin._kernels.algebra.linear import clear_matrix, copy_matrix, copy_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.contact.friction_cone import depth_of_force
-from nmdp_pin._kernels.derivative.implicit_function import StageRates
 from nmdp_pin._kernels.derivative.smoothed_sets import smooth, smooth_disc
+from nmdp_pin._kernels.derivative.stage_rates import StageRates
 from nmdp_pin._kernels.solver.force_sets import (
     APEX,
     BOUND,
@@ -30,7 +30,7 @@ from nmdp_pin._kernels.solver.force_sets import (
     new_sets,
     project,
 )
-from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians, System
+from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.tree.joints import interval
 
 _FAR = 1e9  # [rad, m] of a joint without a stop on one side
@@ -170,7 +170,8 @@ def _is_near(
     if kind == APEX:
         return depth > -known and F[2] - mu * slide <= known
     if kind == BOUND:
-        return -F[2] <= known or at_side
+        holds: bool = -F[2] <= known or at_side
+        return holds
     if kind == BOUND_RIM:
         return -F[2] - mu * along <= known or slide <= known
     if kind == INSIDE:

@@ -14,7 +14,7 @@ from nmdp_pin._kernels.algebra.linear import add_product, clear_matrix, copy_mat
 from nmdp_pin._kernels.algebra.manifold import integrate_derivatives
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.step.inertia import add_placement_forces, add_rate_forces
-from nmdp_pin._kernels.step.stage import Stage, StageIterate, System
+from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, System
 from nmdp_pin._kernels.step.step_records import Memory, Start
 
 

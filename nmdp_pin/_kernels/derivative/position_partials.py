@@ -18,15 +18,23 @@ from nmdp_pin._kernels.algebra.vector3 import cross_into, dot, place
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import record, vector, zero_vector
 from nmdp_pin._kernels.contact.contact_motion import motion_at, wrench_at_origin
-from nmdp_pin._kernels.contact.penalty import FRICTIONAL, PenaltyLaw, Touch, carried_slip, new_touch
-from nmdp_pin._kernels.step.inertia import add_placement_forces
-from nmdp_pin._kernels.step.position_step import (
-    PositionStep,
-    StepStart,
-    describe_contact,
-    linearise_step,
-    replace_kinks,
+from nmdp_pin._kernels.contact.penalty import (
+    ALONG,
+    CURVED,
+    DRAG,
+    FRICTIONAL,
+    PENETRATION,
+    RADIUS,
+    PenaltyLaw,
+    Touch,
+    carried_slip,
+    new_touch,
 )
+from nmdp_pin._kernels.step.inertia import add_placement_forces
+from nmdp_pin._kernels.step.position_contacts import describe_contact
+from nmdp_pin._kernels.step.position_joints import replace_kinks
+from nmdp_pin._kernels.step.position_records import PositionStep, StepStart
+from nmdp_pin._kernels.step.position_step import linearise_step
 from nmdp_pin._kernels.tree.tree import forward_kinematics, power, world_motions
 
 
@@ -146,7 +154,7 @@ def _wrench_change(law: PenaltyLaw, t: Touch, move: Array, turn: Array, out: Arr
         turn: rotation dphi_0, shape (3,).
         out: output, about the centre, shape (6,).
     """
-    n, q, r, b = t.n, t.sizes[4], t.sizes[1], t.sizes[2]
+    n, q, r, b = t.n, t.sizes[DRAG], t.sizes[RADIUS], t.sizes[ALONG]
     turned, du, ds, part = vector(3), zero_vector(3), vector(3), vector(3)
     if r > 0.0:
         for i in range(3):
@@ -173,12 +181,12 @@ def _wrench_change(law: PenaltyLaw, t: Touch, move: Array, turn: Array, out: Arr
     if r > 0.0:
         for i in range(3):
             back[i] = t.turn[0, i] * part[0] + t.turn[1, i] * part[1] + t.turn[2, i] * part[2]
-    dc = (law.gamma + 1.0) * q / t.sizes[0] * along
+    dc = (law.gamma + 1.0) * q / t.sizes[PENETRATION] * along
     for i in range(3):
         part[i] = r * (back[i] - ds[i]) - db * t.slip[i] - b * ds[i]  # dz
     for i in range(3):
         dpull = ds[i]
-        if t.sizes[7] > 0.0:
+        if t.sizes[CURVED] > 0.0:
             dpull += dot(t.K[i], part)
         out[i] = dc * n[i] - q * (dpull + dq * pull[i])
     for i in range(3):

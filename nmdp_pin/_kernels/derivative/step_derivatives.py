@@ -21,10 +21,11 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import motion_at, turn_back
 from nmdp_pin._kernels.contact.friction_cone import add_frame_derivative, cone_derivative
-from nmdp_pin._kernels.derivative.implicit_function import StageRates
+from nmdp_pin._kernels.derivative.stage_rates import StageRates
 from nmdp_pin._kernels.geometry.planes import missed_contacts, select_overlaps
 from nmdp_pin._kernels.step.outcomes import CONVERGED, OUTCOME
-from nmdp_pin._kernels.step.stage import (
+from nmdp_pin._kernels.step.stage import evaluate, kinematics, linearise, saturate_at
+from nmdp_pin._kernels.step.stage_records import (
     NEWTON_EULER,
     RESIDUAL,
     SLIP,
@@ -32,16 +33,12 @@ from nmdp_pin._kernels.step.stage import (
     StageIterate,
     StageJacobians,
     System,
-    clear_slopes,
     count_rows,
-    evaluate,
-    kinematics,
-    linearise,
-    saturate_at,
 )
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
 from nmdp_pin._kernels.step.tolerances import Tolerances, attainable, place_of, rounding_of
+from nmdp_pin._kernels.step.vertex_secants import clear_slopes
 from nmdp_pin._kernels.step.vi_newton import blocks_of, solve_stage
 from nmdp_pin._kernels.tree.joints import gains, interval
 from nmdp_pin._kernels.tree.loops import MOST, gaps_of, gradients_of, loop_of_row
@@ -251,22 +248,10 @@ def _add_turning_vertices(
             r_q[first[x], joints.dofs[j]] += d_width * at.motion[at.active[x], 0]
     if touching == 0:
         return
-    of_depth = vector(6)
-    unit, vertex, c, xi = np.zeros(m), np.empty(rows), vector(3), vector(6)
     own = np.zeros((m, contacts.n[0], rows, 6))
     if system.called:
-        w, wrench = np.zeros(at.w.shape), np.zeros(at.wrench.shape)
-        for e in range(m):
-            for x in range(touching):
-                i = at.active[x]
-                for d in range(m):
-                    w[i, d] = 1.0 if d == e else 0.0
-                for a in range(rows):
-                    wrench[i, a] = at.V[i, a, e]
-            call_vertex_derivative(
-                system.called, contacts.index, places, w, wrench, at.active[:touching], own[e]
-            )
-    turned = vector(6)
+        _called_vertex_rates(system, stage, at, own)
+    of_depth, turned, c, xi = vector(6), vector(6), vector(3), vector(6)
     for x in range(touching):
         i = at.active[x]
         a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
@@ -275,29 +260,8 @@ def _add_turning_vertices(
         cross_into(places.normal[i], places.arm[i], of_depth[3:])
         place(at.P[b], places.centre[i], c)
         for e in range(m):
-            if system.forces:
-                for d in range(3):
-                    unit[d] = 1.0 if d == e else 0.0
-                own[e, i] = 0.0
-                add_frame_derivative(
-                    places.normal[i], unit[0], unit[1], unit[2], places.N[i], own[e, i]
-                )
-            elif not system.called:
-                for d in range(m):
-                    unit[d] = 1.0 if d == e else 0.0
-                for k in range(rows):
-                    vertex[k] = at.V[i, k, e]
-                cone_derivative(
-                    system.cone,
-                    places.depth[i],
-                    places.normal[i],
-                    places.friction[i],
-                    unit,
-                    vertex,
-                    of_depth,
-                    places.N[i],
-                    own[e, i],
-                )
+            if not system.called:
+                _rates_of_vertex(system, at, i, e, of_depth, own[e, i])
             for k in range(6):
                 turned[k] = 0.0
                 for d in range(rows):
@@ -309,6 +273,53 @@ def _add_turning_vertices(
                     motion_at(at.P[b], at.S[l], c, s, xi)
                     for k in range(6):
                         row[l] += turned[k] * xi[k]
+
+
+@jit
+def _called_vertex_rates(system: System, stage: Stage, at: StageIterate, own: Array) -> None:
+    """Derivatives of the vertices of a contact model in Python by motions of their bodies.
+
+    Args:
+        system: what all steps share.
+        stage: the stage.
+        at: its end.
+        own: output, zero on entry, shape (m, k, rows, 6).
+    """
+    w, wrench, acting = np.zeros(at.w.shape), np.zeros(at.wrench.shape), at.active[: at.n_active[1]]
+    for e in range(own.shape[0]):
+        for i in acting:
+            for d in range(own.shape[0]):
+                w[i, d] = 1.0 if d == e else 0.0
+            for a in range(own.shape[2]):
+                wrench[i, a] = at.V[i, a, e]
+        call_vertex_derivative(
+            system.called, stage.contacts.index, at.places, w, wrench, acting, own[e]
+        )
+
+
+@jit
+def _rates_of_vertex(
+    system: System, at: StageIterate, i: int, e: int, of_depth: Array, own: Array
+) -> None:
+    """Add the derivative of vertex e of contact i by a motion of its body, shape (rows, 6)."""
+    places, unit, vertex = at.places, np.zeros(at.w.shape[1]), np.empty(own.shape[0])
+    unit[e] = 1.0
+    if system.forces:
+        add_frame_derivative(places.normal[i], unit[0], unit[1], unit[2], places.N[i], own)
+        return
+    for k in range(vertex.size):
+        vertex[k] = at.V[i, k, e]
+    cone_derivative(
+        system.cone,
+        places.depth[i],
+        places.normal[i],
+        places.friction[i],
+        unit,
+        vertex,
+        of_depth,
+        places.N[i],
+        own,
+    )
 
 
 @jit

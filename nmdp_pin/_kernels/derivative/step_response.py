@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import add_product, copy_vector
+from nmdp_pin._kernels.algebra.linear import add_product, clear_matrix, copy_matrix, copy_vector
 from nmdp_pin._kernels.algebra.manifold import (
     Manifold,
     difference,
@@ -13,25 +13,25 @@ from nmdp_pin._kernels.algebra.manifold import (
 )
 from nmdp_pin._kernels.compiler.callbacks import call_complete
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.derivative.implicit_function import (
-    add_by_numbers,
-    new_face,
-    new_rates,
-    respond,
-)
+from nmdp_pin._kernels.derivative.implicit_function import add_by_numbers, respond
 from nmdp_pin._kernels.derivative.map_rates import along_map, map_rates
 from nmdp_pin._kernels.derivative.material_rates import (
+    Parts,
     add_inertia_rates,
     new_parts,
     open_parts,
     write_rates,
 )
-from nmdp_pin._kernels.derivative.step_derivatives import (
-    resolve_stage,
-    stage_rates,
-)
+from nmdp_pin._kernels.derivative.stage_rates import StageRates, new_rates
+from nmdp_pin._kernels.derivative.step_derivatives import resolve_stage, stage_rates
 from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
-from nmdp_pin._kernels.step.stage import NEWTON_EULER, StageJacobians, System
+from nmdp_pin._kernels.derivative.weight_face import Face, new_face
+from nmdp_pin._kernels.step.stage_records import (
+    NEWTON_EULER,
+    StageIterate,
+    StageJacobians,
+    System,
+)
 from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, Memory, Options, Scheme, Start
 
 
@@ -91,6 +91,84 @@ def second_reference(
 
 
 @jit
+def _begin_second_stage(
+    system: System,
+    scheme: Scheme,
+    start: Start,
+    at: StageIterate,
+    rates: StageRates,
+    parts: Parts,
+    of_q: Array,
+    of_v: Array,
+) -> bool:
+    """Write what the second stage has of the first; False where a derivative is singular.
+
+    Args:
+        system: what all steps share.
+        scheme: time scheme.
+        start: start of the step.
+        at: end of the first stage, whose configuration is the next entry of z.
+        rates: derivatives of its equations.
+        parts: where targets follow from it, its part is written.
+        of_q: output, as in `second_reference`.
+        of_v: output, as in `second_reference`.
+    """
+    of_q1, of_v1, nv = np.zeros(of_q.shape), rates.v_z.copy(), at.v.size
+    for k in range(nv):
+        of_q1[k, 2 * nv + k] = 1.0
+    add_product(rates.v_q, of_q1, of_v1)
+    if parts.of_q.size > 0:
+        write_rates(at, scheme.a[1, 0] / scheme.a[0, 0], of_q1, of_v1, parts, 1)
+    return second_reference(system.tree.space, scheme, start, at.v, of_v1, of_q, of_v)
+
+
+@jit
+def _write_rates(
+    system: System,
+    start: Start,
+    memory: Memory,
+    at: StageIterate,
+    i: int,
+    of_q: Array,
+    of_v: Array,
+    parts: Parts,
+    linear: StageJacobians,
+    rates: StageRates,
+) -> bool:
+    """Write the derivatives of the equations of stage i at its end; False where one is singular."""
+    stage = memory.stage
+    stage_rates(system, stage, memory.origin, at, of_q, of_v, linear, rates)
+    if stage.form == NEWTON_EULER:
+        return True
+    if i == 0 and not open_parts(system, stage, start, memory, of_q, of_v, parts):
+        return False
+    add_inertia_rates(system, stage, at, parts, i, of_v, rates.v_z, rates.G_z)
+    return True
+
+
+@jit
+def _rates_along_map(
+    system: System,
+    memory: Memory,
+    at: StageIterate,
+    linear: StageJacobians,
+    motions: StageRates,
+    known: float,
+    smoothing: float,
+    face: Face,
+) -> StageRates:
+    """Rates with the natural map of forces in place of motions; rows at its borders are kinks."""
+    (nv, nz), rows, stage = motions.G_z.shape, motions.first.size - 1, memory.stage
+    copy_vector(memory.linear.rho, linear.rho)
+    of_map = map_rates(system, stage, at, linear, motions, system.scales, known, smoothing)
+    rates = new_rates(nv, nz, rows, motions.w.size, True)
+    along_map(stage, at, motions, of_map, rates)
+    for x in range(rows):
+        face.kink_sum[x] = of_map.near[x]
+    return rates
+
+
+@jit
 def respond_to_start(
     system: System,
     options: Options,
@@ -129,70 +207,47 @@ def respond_to_start(
         Whether there are derivatives, whether the ends of the stages are known to their last
         digits, and the number of switches.
     """
-    stage, space, nv, stages = memory.stage, system.tree.space, start.v.size, len(scheme.a)
+    stage, nv, stages = memory.stage, start.v.size, len(scheme.a)
     nz, n, m = (1 + stages) * nv, whole.shape[1], memory.w.shape[1]
     ends, counts = np.empty((stages, start.q.size)), np.zeros(STEP_COUNTERS, np.int64)
-    stage_ends(space, scheme, start, end, ends)
+    stage_ends(system.tree.space, scheme, start, end, ends)
     Z, dq = np.zeros((nz - 2 * nv, n)), np.empty((nv, n))
     of_q, of_v = np.zeros((nv, nz)), np.zeros((nv, nz))  # of the reference
-    of_q1, of_v1 = np.zeros((nv, nz)), np.empty((nv, nz))  # of the end of the first stage
     for l in range(nv):
         of_q[l, l] = of_v[l, nv + l] = 1.0
     G_p = np.zeros((nv, n - 2 * nv))
-    material = stage.form != NEWTON_EULER
-    parts = new_parts(system, nz if material else 0)
+    moving = system.forces or system.recovery > 0.0 or options.minimiser != 0
+    parts = new_parts(system, nz if stage.form != NEWTON_EULER else 0)
     settled, index, number = True, 0, 0
     for i in range(stages):
         index, same, known = resolve_stage(
             system, options, scheme, start, i, ends, made, index, memory, counts
         )
-        settled = settled and same
-        at = memory.points[index]
-        k, touching = at.n_active[0], at.n_active[1]
-        nw = touching * m + k - touching
-        rates = new_rates(
-            nv, nz, k, nw, system.forces or system.recovery > 0.0 or options.minimiser != 0
-        )
+        settled, at = settled and same, memory.points[index]
+        k = at.n_active[0]
+        nw = k + at.n_active[1] * (m - 1)
+        rates = new_rates(nv, nz, k, nw, moving)
         face, r_p = new_face(k, nw), np.zeros((nw, n - 3 * nv))
-        stage_rates(system, stage, memory.origin, at, of_q, of_v, linear, rates)
-        if material:
-            if i == 0 and not open_parts(system, stage, start, memory, of_q, of_v, parts):
-                return False, settled, number
-            add_inertia_rates(system, stage, at, parts, i, of_v, rates.v_z, rates.G_z)
+        if not _write_rates(system, start, memory, at, i, of_q, of_v, parts, linear, rates):
+            return False, settled, number
         for l in range(nv):
             G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
         if system.forces:
-            copy_vector(memory.linear.rho, linear.rho)
-            of_map = map_rates(system, stage, at, linear, rates, system.scales, known, smoothing)
-            motions, rates = rates, new_rates(nv, nz, k, nw, True)
-            along_map(stage, at, motions, of_map, rates)
+            rates = _rates_along_map(system, memory, at, linear, rates, known, smoothing, face)
         if handle:
             known = call_complete(handle, i, index, same, known, smoothing, rates, G_p, r_p)
         if not respond(rates, G_p, r_p, Z, known, smoothing, system.forces, face, dq):
             return False, settled, number
-        if system.forces:
-            for x in range(k):
-                face.kink_sum[x] = of_map.near[x]
         number += find_switches(system, memory, at, rates.first, face, known, switches[number:])
-        if i + 1 < stages:
-            for k in range(nv):
-                of_q1[k, 2 * nv + k] = 1.0
-                for z in range(nz):
-                    of_v1[k, z] = rates.v_z[k, z]
-                for c in range(n):
-                    Z[k, c] = dq[k, c]
-            add_product(rates.v_q, of_q1, of_v1)
-            if material:
-                share = scheme.a[1, 0] / scheme.a[0, 0]
-                write_rates(at, share, of_q1, of_v1, parts, 1)
-            if not second_reference(space, scheme, start, at.v, of_v1, of_q, of_v):
-                return False, settled, number
-        else:
-            for k in range(nv):
-                for c in range(n):
-                    whole[k, c], whole[nv + k, c] = dq[k, c], 0.0
-            add_product(rates.v_q, dq, whole[nv:])
-            add_by_numbers(rates.v_z, Z, whole[nv:])
+        if i + 1 == stages:
+            break
+        copy_matrix(dq, Z)
+        if not _begin_second_stage(system, scheme, start, at, rates, parts, of_q, of_v):
+            return False, settled, number
+    copy_matrix(dq, whole[:nv])
+    clear_matrix(whole[nv:])
+    add_product(rates.v_q, dq, whole[nv:])
+    add_by_numbers(rates.v_z, Z, whole[nv:])
     if judged:
         number += find_landings(system, memory, start, at, repeated, switches[number:])
     return True, settled, number

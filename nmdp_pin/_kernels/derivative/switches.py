@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.derivative.implicit_function import Face
+from nmdp_pin._kernels.derivative.weight_face import Face
 from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.geometry.touched_surface import is_swept
 from nmdp_pin._kernels.step.impacts import MOVES, SUNK, UNLOADED, ends_of, slides_back
-from nmdp_pin._kernels.step.stage import StageIterate, System, count_rows
+from nmdp_pin._kernels.step.stage_records import StageIterate, System, count_rows
 from nmdp_pin._kernels.step.step_records import Memory, Start
 from nmdp_pin._kernels.tree.joints import stop
 

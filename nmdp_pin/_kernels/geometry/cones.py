@@ -34,7 +34,8 @@ from nmdp_pin._kernels.geometry.polytopes import (
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.geometry.terrain import shape_distance, tip_sine
+from nmdp_pin._kernels.geometry.shape_table import SIZES, tip_sine
+from nmdp_pin._kernels.geometry.terrain import shape_distance
 
 
 @jit
@@ -42,7 +43,7 @@ def _slope_of(candidates: ContactPairs, p: int) -> tuple[float, float]:
     """Sine of half the angle of the tip of cone p, and how far its tip is from its rim [m]."""
     row, shapes = candidates.polytopes.rows[p], candidates.shapes
     k = tip_sine(shapes, row)
-    return k, shapes[row, 12] / k
+    return k, shapes[row, SIZES] / k
 
 
 @jit

@@ -103,7 +103,7 @@ class ContactPairs:
         pairs: pairs of polytopes of the candidates, each `N_FEATURES` times, -1: none, shape (k,).
         solids: handle of the pairs of solids, see `SolidCalls`; 0: there are none.
         shaped: whether there are other kinds than `SPHERE_PLANE`, or several planes of one body.
-        rise: rates rho / p at which they push out [1/s], shape (k,); see `kernels.stage.System`.
+        rise: rates rho / p at which they push out [1/s], shape (k,); see `stage_records.System`.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
         rolling: whether the law of contact lets contacts move along curved surfaces in a step.
@@ -254,4 +254,5 @@ def identity(candidates: ContactPairs, contacts: Contacts, c: int) -> int:
     if kind == NONE:
         kind = FEATURE_KINDS - 1
     features = (pair * FEATURE_KINDS + kind) * most + contacts.features[c, 1]
-    return len(candidates.rows) + features * most + contacts.features[c, 2]
+    number: int = len(candidates.rows) + features * most + contacts.features[c, 2]
+    return number

@@ -42,6 +42,7 @@ from nmdp_pin._kernels.geometry.polytopes import (
 )
 from nmdp_pin._kernels.geometry.ridges import find_ridges, touched_polytope
 from nmdp_pin._kernels.geometry.rims import find_crossings, freeze_crossing
+from nmdp_pin._kernels.geometry.shape_table import OF_MESH
 from nmdp_pin._kernels.geometry.sides import find_sides, freeze_side
 
 _FOUND = 128  # features that are compared to choose those contacts
@@ -186,7 +187,7 @@ def _found_features(
     pair, polytopes = candidates.pairs[k], candidates.polytopes
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
     if is_mesh(polytopes, second):
-        mesh, m = candidates.triangles, candidates.kinds[candidates.rows[k], 2]
+        mesh, m = candidates.triangles, candidates.kinds[candidates.rows[k], OF_MESH]
         return find_ridges(mesh, m, before, a, limit, feature_margin, found, gaps)
     if is_rim(polytopes, first):
         return find_crossings(candidates, pair, before, a, b, limit, feature_margin, found, gaps)

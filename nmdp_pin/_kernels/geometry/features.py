@@ -44,6 +44,7 @@ from nmdp_pin._kernels.geometry.ridges import side_at, touched_polytope
 from nmdp_pin._kernels.geometry.rims import (
     rim_at,
 )
+from nmdp_pin._kernels.geometry.shape_table import INDEX
 from nmdp_pin._kernels.geometry.sides import side_at_edge
 
 
@@ -68,7 +69,7 @@ def place_feature(
     elif kind == ON_A:
         meets = is_over(polytope(polytopes, first), x, p, feature_margin)
         if polytopes.rows[first] >= 0 and contacts.bodies[i, 0] != 0:
-            at.surface[i] = candidates.kinds[polytopes.rows[first], 1]
+            at.surface[i] = candidates.kinds[polytopes.rows[first], INDEX]
     elif kind == CROSSED and contacts.rolling:
         e, f, q, n, s, t = edges_at(candidates, contacts, at, i)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))

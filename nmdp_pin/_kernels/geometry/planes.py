@@ -10,7 +10,7 @@ import math
 
 from numba import objmode
 
-from nmdp_pin._kernels.algebra.vector3 import length, place
+from nmdp_pin._kernels.algebra.vector3 import dot, length, place
 from nmdp_pin._kernels.compiler.callbacks import call_overlaps
 from nmdp_pin._kernels.compiler.jit import Array, calling_jit, jit
 from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vector
@@ -25,13 +25,15 @@ from nmdp_pin._kernels.geometry.contacts import (
     list_contacts,
     reach_of,
 )
+from nmdp_pin._kernels.geometry.shape_table import INDEX, ROTATION, SIZES, axis_of
 
 
 @jit
 def _height(candidates: ContactPairs, k: int, p: Array) -> float:
     """Distance of a point to the plane of candidate k [m]."""
-    shape = candidates.shapes[candidates.rows[k]]
-    return shape[5] * p[0] + shape[8] * p[1] + shape[11] * p[2] - shape[12]
+    shapes, row = candidates.shapes, candidates.rows[k]
+    value: float = dot(axis_of(shapes, row, 2), p) - shapes[row, SIZES]
+    return value
 
 
 @jit
@@ -142,13 +144,13 @@ def place_contacts(
         place(at.placements[i], contacts.held[c], p)
         at.curved[i] = at.on_internal_edge[i] = False
         at.friction[i] = candidates.friction[c]
-        at.surface[i] = candidates.kinds[candidates.surfaces[c], 1]
+        at.surface[i] = candidates.kinds[candidates.surfaces[c], INDEX]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
             at.depth[i] = math.nan
         elif candidates.contact_kinds[c] == SPHERE_PLANE:
             at.depth[i] = candidates.radii[c] - _height(candidates, c, p)
             for j in range(3):
-                n[j] = candidates.shapes[candidates.rows[c], 5 + 3 * j]
+                n[j] = candidates.shapes[candidates.rows[c], ROTATION + 3 * j + 2]
                 at.arm[i, j] = -candidates.radii[c] * n[j]
         else:
             at.depth[i] = 0.0

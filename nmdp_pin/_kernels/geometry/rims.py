@@ -56,7 +56,7 @@ from nmdp_pin._kernels.geometry.polytopes import (
     row_of,
 )
 from nmdp_pin._kernels.geometry.primitives import CONE
-from nmdp_pin._kernels.geometry.terrain import tip_sine
+from nmdp_pin._kernels.geometry.shape_table import KIND, SIZES, tip_sine
 
 _FLAT = 0.05  # [-] cosine between axis and edge below which the edge lies along the flat end
 _SHORT = 0.1  # of the radius, half the length of a chord in which crossings are close
@@ -77,20 +77,21 @@ def _rim_axis(rim: Polytope) -> Vector3:
 def _least_cosine(candidates: ContactPairs, p: int) -> float:
     """Least cosine between the axis and a direction in which rim p is the farthest part."""
     row = candidates.polytopes.rows[p]
-    return -tip_sine(candidates.shapes, row) if candidates.kinds[row, 0] == CONE else 0.0
+    return -tip_sine(candidates.shapes, row) if candidates.kinds[row, KIND] == CONE else 0.0
 
 
 @jit
 def least_height(candidates: ContactPairs, p: int, rim: Polytope, n: Vector3) -> float:
     """The least n . x of the cylinder or cone of rim p [m]."""
     row = candidates.polytopes.rows[p]
-    radius, tall = candidates.shapes[row, 12], 2.0 * candidates.shapes[row, 14]
+    radius, tall = candidates.shapes[row, SIZES], 2.0 * candidates.shapes[row, SIZES + 2]
     axis, centre = _rim_axis(rim), dot(n, row_of(rim.vertices, 0))
     aside = radius * math.sqrt(max(1.0 - dot(n, axis) ** 2, 0.0))
     other = centre - tall * dot(n, axis)
-    if candidates.kinds[row, 0] != CONE:
+    if candidates.kinds[row, KIND] != CONE:
         other -= aside
-    return min(centre - aside, other)
+    value: float = min(centre - aside, other)
+    return value
 
 
 @jit

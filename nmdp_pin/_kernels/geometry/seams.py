@@ -39,7 +39,8 @@ from nmdp_pin._kernels.geometry.polytopes import (
 )
 from nmdp_pin._kernels.geometry.primitives import BOX
 from nmdp_pin._kernels.geometry.ridges import touched_polytope
-from nmdp_pin._kernels.geometry.terrain import MESH, describe, seen_from, shape_distance
+from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, SIZES, axis_of, seen_from
+from nmdp_pin._kernels.geometry.terrain import MESH, describe, shape_distance
 from nmdp_pin._kernels.geometry.touched_surface import is_swept
 from nmdp_pin._kernels.geometry.triangles import SAME, descend_to_minimum, describe_minimum
 
@@ -62,7 +63,7 @@ def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
                 if at.depth[k] > least and not at.on_internal_edge[k]:
                     at.on_internal_edge[k] = _is_covered(candidates, contacts, at, i, end, k) or (
                         is_swept(candidates, contacts.index[k])
-                        and candidates.kinds[candidates.rows[contacts.index[k]], 0] == BOX
+                        and candidates.kinds[candidates.rows[contacts.index[k]], KIND] == BOX
                         and _is_inner(candidates, contacts, at, k)
                     )
             for k in range(i, end):
@@ -89,13 +90,13 @@ def _is_inner(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i
     if pair >= 0:
         swapped = contacts.features[contacts.index[i], 0] == ON_A
         own = polytopes.rows[polytopes.pairs[pair, 0 if swapped else 1]]
-    if own < 0 or candidates.kinds[own, 0] == MESH:
+    if own < 0 or candidates.kinds[own, KIND] == MESH:
         return False
     n, foot = row_of(at.normal, i), _foot(at, i)
     beside = axpy(foot, BESIDE, n)
     for row in range(len(candidates.kinds)):
         other = candidates.owners[row] == contacts.bodies[i, 1] and row != own
-        if not other or candidates.kinds[row, 0] == MESH:
+        if not other or candidates.kinds[row, KIND] == MESH:
             continue
         if shape_distance(candidates.kinds, candidates.shapes, row, beside) >= 0.0:
             continue
@@ -168,7 +169,7 @@ def _is_filled(candidates: ContactPairs, c: int, p: Vector3) -> bool:
     own = candidates.rows[c]
     for row in range(len(candidates.kinds)):
         other = candidates.owners[row] == candidates.bodies[c, 1] and row != own
-        if not other or candidates.kinds[row, 0] == MESH:
+        if not other or candidates.kinds[row, KIND] == MESH:
             continue
         if shape_distance(candidates.kinds, candidates.shapes, row, p) < 0.0:
             return True
@@ -182,11 +183,11 @@ def _way_out(candidates: ContactPairs, row: int, p: Vector3, n: Vector3) -> tupl
     phi = shape_distance(candidates.kinds, shapes, row, p)
     up, _ = describe(candidates.kinds, shapes, row, p, phi, hessian)
     rise = -phi
-    if candidates.kinds[row, 0] == BOX:
+    if candidates.kinds[row, KIND] == BOX:
         local, rise = seen_from(shapes, row, p), math.inf
         for j in range(3):
-            axis = (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j])
-            inside = shapes[row, 12 + j] - abs(local[j])
+            axis = axis_of(shapes, row, j)
+            inside = shapes[row, SIZES + j] - abs(local[j])
             if abs(dot(axis, n)) < _ACROSS and inside < rise:
                 rise, up = inside, scaled(axis, 1.0 if local[j] >= 0.0 else -1.0)
     return up, rise
@@ -200,7 +201,8 @@ def _is_same_sphere(candidates: ContactPairs, c: int, d: int) -> bool:
     if candidates.contact_kinds[c] == POLYTOPES:  # which is reported there alone
         return False
     p, q = candidates.local[c], candidates.local[d]  # points of the world are reported alike
-    return p[0] == q[0] and p[1] == q[1] and p[2] == q[2]
+    holds: bool = p[0] == q[0] and p[1] == q[1] and p[2] == q[2]
+    return holds
 
 
 @jit
@@ -213,7 +215,7 @@ def _is_covered(
     for other in range(begin, end):
         d = contacts.index[other]
         row = candidates.rows[d]
-        if other == k or (candidates.kinds[row, 0] == MESH and contacts.faces[d] < 0):
+        if other == k or (candidates.kinds[row, KIND] == MESH and contacts.faces[d] < 0):
             continue
         nearer = at.depth[other] > at.depth[k] or (at.depth[other] == at.depth[k] and other < k)
         if row == candidates.rows[c]:
@@ -231,7 +233,7 @@ def _is_covered(
                 return True
         elif not nearer:
             continue
-        elif candidates.kinds[row, 0] == MESH:
+        elif candidates.kinds[row, KIND] == MESH:
             _, _, there = descend_to_minimum(candidates.triangles, contacts.faces[d], foot)
             if largest_difference(foot, there) <= SAME:
                 return True
@@ -276,10 +278,10 @@ def _rises(
         up, _ = describe(candidates.kinds, candidates.shapes, row, foot, -inside, hessian)
     rise, own = inside + _LEDGE, candidates.rows[c]
     above, phi = axpy(foot, rise, up), 0.0
-    if candidates.kinds[own, 0] == MESH:
+    if candidates.kinds[own, KIND] == MESH:
         mesh = candidates.triangles
         face, feature, there = descend_to_minimum(mesh, contacts.faces[c], above)
-        rounding = candidates.shapes[own, 16]
+        rounding = candidates.shapes[own, COORDINATE_ERROR]
         phi = describe_minimum(mesh, face, feature, there, above, rounding, hessian)[0]
     else:
         phi = shape_distance(candidates.kinds, candidates.shapes, own, above)

@@ -31,6 +31,7 @@ from nmdp_pin._kernels.geometry.contacts import (
 )
 from nmdp_pin._kernels.geometry.feature_selection import missed_features, select_features
 from nmdp_pin._kernels.geometry.polytopes import row_of
+from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, OF_MESH
 from nmdp_pin._kernels.geometry.support_points import support_point
 from nmdp_pin._kernels.geometry.terrain import MESH
 from nmdp_pin._kernels.geometry.touched_surface import (
@@ -136,7 +137,8 @@ def _are_apart(
         beyond = max(abs(c[j] - box[0, j]) - box[1, j], 0.0)
         square += beyond * beyond
     travel = h * (length((v[0], v[1], v[2])) + ball[3] * length((x[0], x[1], x[2])))
-    return math.sqrt(square) > reach + travel + ball[3]
+    holds: bool = math.sqrt(square) > reach + travel + ball[3]
+    return holds
 
 
 @jit
@@ -166,7 +168,7 @@ def _add_places(
         return end
     c, found = np.empty(3), np.empty(N_MINIMA - 1, np.int64)
     size = length(row_of(candidates.semi_axes[k], 0))
-    m, rounding = candidates.kinds[row, 2], candidates.shapes[row, 16]
+    m, rounding = candidates.kinds[row, OF_MESH], candidates.shapes[row, COORDINATE_ERROR]
     for x in range(local_minima(mesh, m, p, reach + size, rounding, found)):
         i = k + 1 + x
         contacts.faces[i] = found[x]
@@ -184,7 +186,7 @@ def _add_places(
 @jit
 def _is_next_minimum(candidates: ContactPairs, k: int, i: int) -> bool:
     """Whether candidate i is of the same place on the same disc or ellipsoid, and mesh, as k."""
-    same: bool = candidates.kinds[candidates.rows[k], 0] == MESH
+    same: bool = candidates.kinds[candidates.rows[k], KIND] == MESH
     same = same and candidates.rows[i] == candidates.rows[k] and candidates.slots[i] == 0
     same = same and candidates.slots[k] == 0 and candidates.contact_kinds[i] != POLYTOPES
     same = same and candidates.points[i] == candidates.points[k]
@@ -210,7 +212,14 @@ def _add_minima(
     if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
         return False
     found = np.empty(N_MINIMA, np.int64)
-    n = local_minima(mesh, candidates.kinds[row, 2], p, limit, candidates.shapes[row, 16], found)
+    n = local_minima(
+        mesh,
+        candidates.kinds[row, OF_MESH],
+        p,
+        limit,
+        candidates.shapes[row, COORDINATE_ERROR],
+        found,
+    )
     for x in range(n):
         nearest, _, foot = closest_point(mesh, found[x], p)
         place_of, known, furthest = -1, False, nearest

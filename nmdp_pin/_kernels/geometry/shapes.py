@@ -37,6 +37,7 @@ from nmdp_pin._kernels.geometry.polytopes import (
 from nmdp_pin._kernels.geometry.ridges import side_rates
 from nmdp_pin._kernels.geometry.rims import rim_rates
 from nmdp_pin._kernels.geometry.seams import leave_seams
+from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND
 from nmdp_pin._kernels.geometry.sides import round_rates
 from nmdp_pin._kernels.geometry.support_points import place_support_point, support_rates
 from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
@@ -69,7 +70,7 @@ def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames
             place_feature(candidates, contacts, at, i, p)
         elif contacts.rolls[c]:
             place_support_point(candidates, contacts, at, i)
-        elif candidates.kinds[candidates.rows[c], 0] == MESH:
+        elif candidates.kinds[candidates.rows[c], KIND] == MESH:
             _place_on_mesh(candidates, contacts, at, i, p)
         else:
             phi, normal, _ = surface_of(candidates, contacts, c, p, hessian)
@@ -94,7 +95,13 @@ def _place_on_mesh(
         return
     face, feature, foot = descend_to_minimum(candidates.triangles, face, p)
     phi, normal, at.curved[i] = describe_minimum(
-        candidates.triangles, face, feature, foot, p, candidates.shapes[row, 16], at.curvature[i]
+        candidates.triangles,
+        face,
+        feature,
+        foot,
+        p,
+        candidates.shapes[row, COORDINATE_ERROR],
+        at.curvature[i],
     )
     at.depth[i] = candidates.radii[c] - phi
     at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
@@ -139,7 +146,7 @@ def _bend(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: in
     """Write the curvature at contact i of a closed form; that of a mesh, and of rims, is there."""
     c = contacts.index[i]
     row, kind = candidates.rows[c], candidates.contact_kinds[c]
-    if candidates.kinds[row, 0] == MESH or contacts.rolls[c] or kind == POLYTOPES:
+    if candidates.kinds[row, KIND] == MESH or contacts.rolls[c] or kind == POLYTOPES:
         return
     if kind == OVERLAP:  # on a plane
         return

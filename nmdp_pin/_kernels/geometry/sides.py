@@ -39,7 +39,8 @@ from nmdp_pin._kernels.geometry.polytopes import (
     row_of,
 )
 from nmdp_pin._kernels.geometry.primitives import CONE
-from nmdp_pin._kernels.geometry.terrain import describe, shape_distance, tip_sine, turn_tensor
+from nmdp_pin._kernels.geometry.shape_table import KIND, SIZES, axis_of, tip_sine
+from nmdp_pin._kernels.geometry.terrain import describe, shape_distance, turn_tensor
 
 _TURNS, _AIMED = 60, 1e-13  # Newton steps along an edge, and the last one, of the edge
 _FOUND = 1e-7  # [-] slope of the distance at the nearest point
@@ -96,8 +97,8 @@ def _line_of_cone(
     the tip: n = (k / b . b) b +- sqrt(1 - k^2 / b . b) f x b / |b|, with the direction f of the
     edge and b = a - (a . f) f. The edge touches in the plane of the axis and n.
     """
-    axis, tall = _axis_of_revolution(shapes, row), 2.0 * shapes[row, 14]
-    slant, size = math.hypot(shapes[row, 12], tall), length(e)
+    axis, tall = axis_of(shapes, row, 2), 2.0 * shapes[row, SIZES + 2]
+    slant, size = math.hypot(shapes[row, SIZES], tall), length(e)
     k, tip = tip_sine(shapes, row), axpy(row_of(shapes, row), 0.5 * tall, axis)
     f = scaled(e, 1.0 / size)
     b = axpy(axis, -dot(axis, f), f)
@@ -119,18 +120,13 @@ def _line_of_cone(
 @jit
 def _least_of_cone(shapes: Array, row: int, n: Vector3) -> float:
     """The least n . x of a cone [m]."""
-    axis, half = _axis_of_revolution(shapes, row), shapes[row, 14]
+    axis, half = axis_of(shapes, row, 2), shapes[row, SIZES + 2]
     tip, base = axpy(row_of(shapes, row), half, axis), axpy(row_of(shapes, row), -half, axis)
     along = dot(n, axis)
-    return min(
-        dot(n, tip), dot(n, base) - shapes[row, 12] * math.sqrt(max(1.0 - along * along, 0.0))
+    value: float = min(
+        dot(n, tip), dot(n, base) - shapes[row, SIZES] * math.sqrt(max(1.0 - along * along, 0.0))
     )
-
-
-@jit
-def _axis_of_revolution(shapes: Array, row: int) -> Vector3:
-    """Direction of the axis of a solid of revolution."""
-    return shapes[row, 5], shapes[row, 8], shapes[row, 11]
+    return value
 
 
 @jit
@@ -151,9 +147,9 @@ def _touch(
     """
     own, turned, least, lines = np.empty((3, 3)), np.empty(3), -math.inf, 0
     s, phi, n, found = _nearest_on(candidates, row, p, e, own, H)
-    if candidates.kinds[row, 0] == CONE:
+    if candidates.kinds[row, KIND] == CONE:
         least_sine = tip_sine(candidates.shapes, row) - ASIDE
-        found = found and dot(n, _axis_of_revolution(candidates.shapes, row)) >= least_sine
+        found = found and dot(n, axis_of(candidates.shapes, row, 2)) >= least_sine
         if phi < 0.0 or a.edges[j, 2] >= 0:
             lines = 2
             found = found and phi >= 0.0
@@ -193,7 +189,7 @@ def find_sides(
     row, n = candidates.polytopes.rows[second], 0
     H, least = np.empty((1, 3, 3)), -math.inf
     centre, size = row_of(candidates.polytopes.centres, second), candidates.polytopes.sizes[second]
-    if candidates.kinds[row, 0] == CONE:
+    if candidates.kinds[row, KIND] == CONE:
         for f in range(len(a.normals)):
             out = row_of(a.normals, f)
             least = max(least, _least_of_cone(candidates.shapes, row, out) - a.levels[f] - RESTING)
@@ -264,8 +260,8 @@ def round_rates(
     e, s, n, phi, _ = side_at_edge(candidates, contacts, at, i, H)
     first, second = polytopes.pairs[pair[contacts.index[i]]]
     radius, row, shapes = polytopes.rounding[first], polytopes.rows[second], candidates.shapes
-    inside, axis = candidates.kinds[row, 0] == CONE and phi < 0.0, _axis_of_revolution(shapes, row)
-    tip, m = axpy(row_of(shapes, row), shapes[row, 14], axis), cross(axis, n)
+    inside, axis = candidates.kinds[row, KIND] == CONE and phi < 0.0, axis_of(shapes, row, 2)
+    tip, m = axpy(row_of(shapes, row), shapes[row, SIZES + 2], axis), cross(axis, n)
     off = minus(axpy(row_of(at.centre, i), s, e), tip)
     for k in range(6):
         dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)

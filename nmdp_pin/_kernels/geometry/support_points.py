@@ -32,11 +32,11 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.contacts import DISC, REACH, ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import row_of
 from nmdp_pin._kernels.geometry.primitives import BOX
+from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, axis_of
 from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.geometry.touched_surface import (
     AHEAD,
     BEFORE,
-    face_axis,
     has_faces,
     slopes_along,
     surface_at,
@@ -122,8 +122,8 @@ def _before_a_face(
     """
     row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
     least, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, u)), False)
-    for j in range(0 if candidates.kinds[row, 0] == BOX else 2, 3):
-        g = slopes_along(E, face_axis(shapes, row, j))
+    for j in range(0 if candidates.kinds[row, KIND] == BOX else 2, 3):
+        g = slopes_along(E, axis_of(shapes, row, j))
         if faces & (BEFORE << j) and length(g) > SAME * length(row_of(E, 0)):
             v = scaled(g, (-1.0 if faces & (AHEAD << j) else 1.0) / length(g))
             phi, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, v)), False)
@@ -150,10 +150,16 @@ def place_support_point(
     phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
     for turn in range(_TURNS):
         x = axpy(middle, 1.0, _arm(E, u))
-        if candidates.kinds[row, 0] == MESH:
+        if candidates.kinds[row, KIND] == MESH:
             face, feature, foot = descend_to_minimum(candidates.triangles, contacts.faces[c], x)
             phi, n, bends = describe_minimum(
-                candidates.triangles, face, feature, foot, x, candidates.shapes[row, 16], H
+                candidates.triangles,
+                face,
+                feature,
+                foot,
+                x,
+                candidates.shapes[row, COORDINATE_ERROR],
+                H,
             )
         else:
             phi, n, bends = surface_of(candidates, contacts, c, x, own)

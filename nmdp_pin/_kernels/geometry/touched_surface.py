@@ -20,10 +20,17 @@ from nmdp_pin._kernels.geometry.contacts import DISC, ELLIPSOID_SURFACE, Contact
 from nmdp_pin._kernels.geometry.polytopes import BORDER, RESTING, is_rim, moved, polytope, row_of
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER, revolved_hessian
 from nmdp_pin._kernels.geometry.rims import least_height
+from nmdp_pin._kernels.geometry.shape_table import (
+    COORDINATE_ERROR,
+    KIND,
+    OF_MESH,
+    SIZES,
+    axis_of,
+    seen_from,
+)
 from nmdp_pin._kernels.geometry.terrain import (
     MESH,
     describe,
-    seen_from,
     shape_distance,
 )
 from nmdp_pin._kernels.geometry.triangles import (
@@ -54,12 +61,14 @@ def surface_at(
     minimum of the distance that is reached from its face.
     """
     row, hessian = candidates.rows[k], np.empty((3, 3))
-    if candidates.kinds[row, 0] == MESH:
+    if candidates.kinds[row, KIND] == MESH:
         mesh = candidates.triangles
-        face = contacts.faces[k] if minimum else nearest_face(mesh, candidates.kinds[row, 2], p)
+        face = (
+            contacts.faces[k] if minimum else nearest_face(mesh, candidates.kinds[row, OF_MESH], p)
+        )
         face, feature, foot = descend_to_minimum(mesh, face, p)
         contacts.faces[k] = face
-        rounding = candidates.shapes[row, 16]
+        rounding = candidates.shapes[row, COORDINATE_ERROR]
         phi, normal, _ = describe_minimum(mesh, face, feature, foot, p, rounding, hessian)
         return phi, normal
     phi, normal, _ = surface_of(candidates, contacts, k, p, hessian)
@@ -69,7 +78,7 @@ def surface_at(
 @jit
 def has_faces(candidates: ContactPairs, row: int) -> bool:
     """Whether a shape is a box, a cylinder or a cone."""
-    pointed: bool = candidates.pointed[row] and candidates.kinds[row, 0] != MESH
+    pointed: bool = candidates.pointed[row] and candidates.kinds[row, KIND] != MESH
     return pointed
 
 
@@ -80,25 +89,23 @@ def _face(candidates: ContactPairs, row: int, j: int, p: Vector3) -> tuple[Vecto
     The first face of a cylinder or cone is its side, the third an end; there is no second one.
     """
     shapes, local = candidates.shapes, seen_from(candidates.shapes, row, p)
-    kind, axis = candidates.kinds[row, 0], face_axis(shapes, row, j)
+    kind, axis = candidates.kinds[row, KIND], axis_of(shapes, row, j)
     if kind == BOX or j == 2:
         sign = 1.0 if local[j] >= 0.0 and kind != CONE else -1.0
-        return scaled(axis, sign), sign * local[j] - shapes[row, 12 + j]
+        return scaled(axis, sign), sign * local[j] - shapes[row, SIZES + j]
     if j == 1:
         return axis, -math.inf
-    rho, up, height = math.hypot(local[0], local[1]), face_axis(shapes, row, 2), shapes[row, 14]
+    rho, up, height = (
+        math.hypot(local[0], local[1]),
+        axis_of(shapes, row, 2),
+        shapes[row, SIZES + 2],
+    )
     out = scaled(axpy(minus(p, row_of(shapes, row)), -local[2], up), 1.0 / max(rho, SAME))
     if kind == CYLINDER:
-        return out, rho - shapes[row, 12]
-    slant = math.hypot(shapes[row, 12], 2.0 * height)
-    across, along = 2.0 * height / slant, shapes[row, 12] / slant
+        return out, rho - shapes[row, SIZES]
+    slant = math.hypot(shapes[row, SIZES], 2.0 * height)
+    across, along = 2.0 * height / slant, shapes[row, SIZES] / slant
     return axpy(scaled(out, across), along, up), across * rho + along * (local[2] - height)
-
-
-@jit
-def face_axis(shapes: Array, row: int, j: int) -> Vector3:
-    """Axis j of the frame of a shape."""
-    return shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j]
 
 
 @jit
@@ -122,7 +129,7 @@ def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array) -> int:
         n, height = _face(candidates, row, j, p)
         beyond = height - length(slopes_along(E, n))  # of the nearest of a disc or an ellipsoid
         side = height if j == 0 else side
-        if dot(n, face_axis(candidates.shapes, row, j)) >= 0.0:
+        if dot(n, axis_of(candidates.shapes, row, j)) >= 0.0:
             faces |= AHEAD << j
         if dot(n, out) > limit and beyond <= BORDER:
             faces |= _CLOSED << j
@@ -131,11 +138,11 @@ def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array) -> int:
             faces |= BEFORE << j
         if beyond > most:
             most, nearest = beyond, j
-    if candidates.kinds[row, 0] == BOX and most < -RESTING and is_swept(candidates, k):
+    if candidates.kinds[row, KIND] == BOX and most < -RESTING and is_swept(candidates, k):
         j = _below(candidates, row, p, E, (out[0], out[1], out[2]), most)
         if j >= 0:
             nearest, faces = j, faces & ~(AHEAD << j)
-            if dot(face_axis(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
+            if dot(axis_of(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
                 faces |= AHEAD << j
     piece = candidates.own_polytopes[k]
     if piece >= 0 and side <= BORDER:
@@ -164,13 +171,13 @@ def _face_entered(
     row, shapes, polytopes = candidates.rows[k], candidates.shapes, candidates.polytopes
     most, given, nearest, upper, piece = -math.inf, 0.0, 0, False, candidates.own_polytopes[k]
     there, rim = moved(polytope(polytopes, piece), M), is_rim(polytopes, piece)
-    along, local = face_axis(shapes, row, 2), seen_from(shapes, row, p)
-    for face in range(2 if candidates.kinds[row, 0] == CONE else 3):
+    along, local = axis_of(shapes, row, 2), seen_from(shapes, row, p)
+    for face in range(2 if candidates.kinds[row, KIND] == CONE else 3):
         if face == 0:
             n, beyond = _face(candidates, row, 0, p)
         else:
             sign = -1.0 if face == 1 else 1.0
-            n, beyond = scaled(along, sign), sign * local[2] - shapes[row, 14]
+            n, beyond = scaled(along, sign), sign * local[2] - shapes[row, SIZES + 2]
         if rim:
             beyond += least_height(candidates, piece, there, n) - dot(n, p)
         else:
@@ -204,7 +211,7 @@ def _below(
     shapes, size, face, before = candidates.shapes, length(out), -1, 0.0
     local = seen_from(shapes, row, p)
     for j in range(3):
-        axis, half = face_axis(shapes, row, j), shapes[row, 12 + j]
+        axis, half = axis_of(shapes, row, j), shapes[row, SIZES + j]
         along, reach = dot(out, axis), length(slopes_along(E, axis))
         if abs(along) > _LYING * size:
             face, reach = j, math.inf
@@ -223,22 +230,22 @@ def _touched_part(
     """
     shapes, row, faces = candidates.shapes, candidates.rows[k], contacts.faces[k]
     local, inside, axis, most = seen_from(shapes, row, p), True, -1, -math.inf
-    kind, rho = candidates.kinds[row, 0], math.hypot(local[0], local[1])
+    kind, rho = candidates.kinds[row, KIND], math.hypot(local[0], local[1])
     for j in range(3):
         if kind != BOX and j < 2:
-            beyond = -math.inf if j == 1 else rho - shapes[row, 12]
+            beyond = -math.inf if j == 1 else rho - shapes[row, SIZES]
             if faces & (BEFORE << j):
                 _, beyond = _face(candidates, row, j, p)
             elif faces & (_CLOSED << j) and beyond <= 2.0 * BORDER:
-                beyond = -shapes[row, 12]
+                beyond = -shapes[row, SIZES]
         else:
-            along, back = face_axis(shapes, row, j), -local[j] if kind != CONE else 0.0
+            along, back = axis_of(shapes, row, j), -local[j] if kind != CONE else 0.0
             sign = 1.0 if faces & (AHEAD << j) else -1.0
-            beyond = abs(local[j]) - shapes[row, 12 + j]
+            beyond = abs(local[j]) - shapes[row, SIZES + j]
             if faces & (_CLOSED << j) and beyond <= 2.0 * BORDER:
-                p, beyond = axpy(p, back, along), -shapes[row, 12 + j]
+                p, beyond = axpy(p, back, along), -shapes[row, SIZES + j]
             if faces & (BEFORE << j):
-                beyond = sign * local[j] - shapes[row, 12 + j]
+                beyond = sign * local[j] - shapes[row, SIZES + j]
                 if sign * local[j] < 0.0:
                     p = axpy(p, back, along)
         if faces & (BEFORE << j) and beyond > most:
@@ -270,14 +277,14 @@ def surface_of(
     if has_faces(candidates, row) and contacts.faces[k] >= 0:
         x = p
         p, axis, depth = _touched_part(candidates, contacts, k, p)
-        if axis == 0 and candidates.kinds[row, 0] != BOX:
+        if axis == 0 and candidates.kinds[row, KIND] != BOX:
             normal, _ = _face(candidates, row, 0, x)
             own = seen_from(shapes, row, axpy(row_of(shapes, row), 1.0, normal))
             revolved_hessian(seen_from(shapes, row, x), own, math.inf, hessian)
             return depth, normal, True
         if axis >= 0:
             sign = 1.0 if contacts.faces[k] & (AHEAD << axis) else -1.0
-            return depth, scaled(face_axis(shapes, row, axis), sign), False
+            return depth, scaled(axis_of(shapes, row, axis), sign), False
     phi = shape_distance(candidates.kinds, shapes, row, p)
     normal, bends = describe(candidates.kinds, shapes, row, p, phi, hessian)
     return phi, normal, bends
@@ -287,7 +294,8 @@ def surface_of(
 def is_swept(candidates: ContactPairs, k: int) -> bool:
     """Whether the sphere of a candidate is swept over a disc or an ellipsoid."""
     kind = candidates.contact_kinds[k]
-    return kind == DISC or kind == ELLIPSOID_SURFACE
+    holds: bool = kind == DISC or kind == ELLIPSOID_SURFACE
+    return holds
 
 
 @jit

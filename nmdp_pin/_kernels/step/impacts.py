@@ -19,7 +19,8 @@ from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.contact.friction_cone import largest_force
 from nmdp_pin._kernels.step.islands import Islands, island_of_row
 from nmdp_pin._kernels.step.outcomes import REBOUNDED, SANK
-from nmdp_pin._kernels.step.stage import Stage, StageIterate, System, count_rows, touches
+from nmdp_pin._kernels.step.stage import touches
+from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, System, count_rows
 from nmdp_pin._kernels.tree.joints import Joints, interval, stop
 from nmdp_pin._kernels.tree.tree import placement_rate
 
@@ -206,7 +207,8 @@ def _approaches(joints: Joints, n: int, i: int, first: StageIterate, velocities:
     """Whether a contact approaches its surface at the start, or a joint its stop."""
     if i < n:
         return dot(first.places.normal[i], velocities[i]) < -MOVES
-    return stop(joints, i - n, first.q)[1] * velocities[i, 0] < -MOVES
+    holds: bool = stop(joints, i - n, first.q)[1] * velocities[i, 0] < -MOVES
+    return holds
 
 
 @jit
@@ -214,7 +216,8 @@ def _entered(system: System, n: int, i: int, first: StageIterate, last: StageIte
     """Growth of a penetration since the first stage [m, rad]."""
     joints = system.joints
     if i < n:
-        return last.places.depth[i] - max(first.places.depth[i], 0.0)
+        value: float = last.places.depth[i] - max(first.places.depth[i], 0.0)
+        return value
     before, after = stop(joints, i - n, first.q)[0], stop(joints, i - n, last.q)[0]
     return -after - max(-before, 0.0)
 

@@ -21,7 +21,7 @@ from nmdp_pin._kernels.algebra.manifold import add_multiplied_groups, add_rows
 from nmdp_pin._kernels.algebra.vector3 import cross_into
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector, zero_matrix
-from nmdp_pin._kernels.step.stage import VELOCITIES, Stage, StageIterate, System, copy_kinematics
+from nmdp_pin._kernels.step.stage_records import VELOCITIES, Stage, StageIterate, System
 from nmdp_pin._kernels.tree.tree import (
     Tree,
     add_children,
@@ -304,16 +304,15 @@ def placement_rates(P: Array, twists: Array, rates: Array) -> None:
 
 @jit
 def material_inertia(system: System, stage: Stage, derived: bool, at: StageIterate) -> None:
-    """Write kinematics, and the inertia of material points in G, with its derivative in A.
+    """Write the inertia of material points in G, with its derivative in A.
 
     In first order G is the gradient of rate^2 E with the inertial potential E and
     the target X_hat, in second order the change rate (M v - integral of rho (dX/dq)' Z) of the
     momentum, Z being the velocities that the points would have without forces. Pinocchio has
-    written the kinematics, and in second order the momentum of the bodies and rotors.
+    written the momentum of the bodies and rotors then.
     """
     dynamics, tree, rate, nv = system.dynamics, system.tree, stage.rate, at.v.size
     wrenches = np.empty((len(tree.parents), 6))
-    copy_kinematics(dynamics, at)
     if stage.form == VELOCITIES:
         momentum_wrenches(at.P[1:], stage.target, tree, at.S, wrenches, at.G)
         for k in range(nv):

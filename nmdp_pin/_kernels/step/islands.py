@@ -14,7 +14,7 @@ from nmdp_pin._kernels.algebra.linear import clear_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, record
 from nmdp_pin._kernels.geometry.contacts import Contacts
-from nmdp_pin._kernels.step.stage import StageIterate, System
+from nmdp_pin._kernels.step.stage_records import StageIterate, System
 from nmdp_pin._kernels.tree.loops import Loops, add_loop_energies
 from nmdp_pin._kernels.tree.springs import add_spring_energies
 from nmdp_pin._kernels.tree.tree import Tree, body_energies
@@ -118,9 +118,11 @@ def island_of_row(system: System, contacts: Contacts, islands: Islands, i: int) 
     """The island of a row: of a contact, or after them of a joint or a loop."""
     n = contacts.n[0]
     if i >= n:
-        return islands.of_dofs[system.joints.dofs[i - n]]
+        number: int = islands.of_dofs[system.joints.dofs[i - n]]
+        return number
     a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
-    return islands.of_bodies[a if a > 0 else b]
+    number = islands.of_bodies[a if a > 0 else b]
+    return number
 
 
 @jit

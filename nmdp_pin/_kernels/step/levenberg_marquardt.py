@@ -56,18 +56,13 @@ from nmdp_pin._kernels.step.outcomes import (
     SINGULAR,
     STALLED,
 )
-from nmdp_pin._kernels.step.position_step import (
-    PositionStep,
-    begin,
-    evaluate_step,
-    free_motors,
-    linearise_step,
-)
+from nmdp_pin._kernels.step.position_joints import free_motors
+from nmdp_pin._kernels.step.position_records import PositionStep
+from nmdp_pin._kernels.step.position_step import begin, evaluate_step, linearise_step
 from nmdp_pin._kernels.step.step import allowed_gain
 from nmdp_pin._kernels.step.tolerances import ROUNDING
 from nmdp_pin._kernels.tree.springs import spring_energy
-from nmdp_pin._kernels.tree.tree import body_twists
-from nmdp_pin._kernels.tree.tree import energies as energies_of
+from nmdp_pin._kernels.tree.tree import body_twists, energies
 
 LEAST = 0.1  # a lam below it is 0; the first rejection makes it GROW times this
 GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and after a step taken
@@ -154,8 +149,7 @@ def open_minimisation(step: PositionStep) -> bool:
     error = ROUNDING * tree.inertia / (start.h * start.h) * (1.0 + size)
     step.bound = max(step.tolerance * tree.weight, error)
     open_account(step.account)
-    for i in range(4):
-        step.energies[i] = np.nan
+    step.kinetic = step.potential = step.stored = step.pivots = np.nan
     clear_vector(start.torque.signs)
     if not begin(step):
         step.account[OUTCOME] = SINGULAR
@@ -180,7 +174,7 @@ def advance(step: PositionStep) -> bool:
     trial, account = step.trial, step.account
     f, error = evaluate_step(step)
     if account[EVALUATIONS] == 0.0:
-        step.energies[2] = trial.forces.energies[0]
+        step.stored = trial.forces.stored
     accepted = accepts(account, f, error)
     if accepted:
         copy_vector(trial.q, step.q)
@@ -265,19 +259,19 @@ def close_step(step: PositionStep) -> None:
     v' M v / 2, and contact forces only dissipate. Differences over large turns may add a share of
     the energy that moves.
     """
-    trial, ref, energies, tree = step.trial, step.ref, step.energies, step.scene.tree
+    trial, ref, tree = step.trial, step.ref, step.scene.tree
     springs = step.scene.joints.springs
     twists = np.empty((len(tree.parents) + 1, 6))
     body_twists(tree, trial.S, trial.v, twists)
-    energies[0], energies[1] = energies_of(tree, trial.P, twists, trial.v)
-    energies[1] += spring_energy(springs, trial.q)
-    energies[3] = pivot_ratio(step.F)
+    step.kinetic, step.potential = energies(tree, trial.P, twists, trial.v)
+    step.potential += spring_energy(springs, trial.q)
+    step.pivots = pivot_ratio(step.F)
     work = 0.0
     for k in range(len(trial.v)):
         work += step.start.h * trial.tau[k] * trial.v[k]
-    gain = energies[0] + energies[1] + trial.forces.energies[0] - work
-    gain -= ref.energies[0] + ref.energies[1] + energies[2]
-    moving = ref.energies[0] + max(work, 0.0) + energies[2]
+    gain = step.kinetic + step.potential + trial.forces.stored - work
+    gain -= ref.kinetic + ref.potential + step.stored
+    moving = ref.kinetic + max(work, 0.0) + step.stored
     moving += max(spring_energy(springs, step.start.q0) - spring_energy(springs, trial.q), 0.0)
     if not gain <= allowed_gain(tree.weight, LARGEST_GAIN, moving):
         step.account[OUTCOME] = ENERGY_GAINED

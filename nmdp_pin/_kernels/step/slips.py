@@ -14,7 +14,7 @@ from nmdp_pin._kernels.solver.force_sets import (
     new_sets,
     project,
 )
-from nmdp_pin._kernels.step.stage import (
+from nmdp_pin._kernels.step.stage_records import (
     GAP,
     SLIP,
     Stage,
@@ -105,7 +105,8 @@ def _slip_of(
 @jit
 def _square(x: Array) -> float:
     """Square of a vector."""
-    return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
+    value: float = x[0] * x[0] + x[1] * x[1] + x[2] * x[2]
+    return value
 
 
 @jit

@@ -31,12 +31,7 @@ from nmdp_pin._kernels.solver.force_sets import (
 )
 from nmdp_pin._kernels.solver.responses import responses_of
 from nmdp_pin._kernels.step.outcomes import CONVERGED, HELD, QP_FAILED, SINGULAR
-from nmdp_pin._kernels.step.stage import (
-    Stage,
-    StageIterate,
-    StageJacobians,
-    System,
-)
+from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.step.stage_sets import state_sets
 from nmdp_pin._kernels.tree.joints import motor
 from nmdp_pin._kernels.tree.tree import second_tree

@@ -8,7 +8,7 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.contact.friction_cone import depth_of_force
 from nmdp_pin._kernels.solver.affine_vi import AffineVI
 from nmdp_pin._kernels.solver.force_sets import INTERVAL, POLYHEDRAL_CONE, ROUND_CONE, SIMPLEX
-from nmdp_pin._kernels.step.stage import Stage, StageIterate, System, force_of
+from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, System, force_of
 
 _LEAST_SCALE = 1e-9  # least curvature of a block of weights, relative to the largest one
 _FAR_STOP = 1e9  # [rad, m] of a joint that has none on one side

@@ -27,12 +27,8 @@ from nmdp_pin._kernels.step.outcomes import (
     STALLED,
     WORK,
 )
-from nmdp_pin._kernels.step.stage import (
-    RESIDUAL,
-    StageIterate,
-    System,
-    saturate_at,
-)
+from nmdp_pin._kernels.step.stage import saturate_at
+from nmdp_pin._kernels.step.stage_records import RESIDUAL, StageIterate, System
 from nmdp_pin._kernels.step.step_end import (
     carry_weights,
     clear_end,

@@ -12,14 +12,8 @@ from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import report_depths, report_wrenches
 from nmdp_pin._kernels.geometry.polytopes import CROSSED_ROUND
 from nmdp_pin._kernels.step.islands import island_of_row
-from nmdp_pin._kernels.step.stage import (
-    GAP,
-    RESIDUAL,
-    StageIterate,
-    System,
-    count_rows,
-    touches,
-)
+from nmdp_pin._kernels.step.stage import touches
+from nmdp_pin._kernels.step.stage_records import GAP, RESIDUAL, StageIterate, System, count_rows
 from nmdp_pin._kernels.step.step_records import (
     KINETIC,
     OF_GAP,
@@ -123,7 +117,8 @@ def _error_of(scheme: Scheme, h: float, v0: float, v1: float, v2: float) -> floa
     of_c = 1.0 / (6.0 * c * (1.0 - c))
     of_0 = 1.0 - of_1 - of_c
     own = (of_c - scheme.a[1, 0]) * v1 + (of_1 - scheme.a[1, 1]) * v2
-    return h * (of_0 * v0 + own)
+    value: float = h * (of_0 * v0 + own)
+    return value
 
 
 @jit
@@ -167,7 +162,8 @@ def is_finite(end: End) -> bool:
     for p in range(end.wrenches.shape[0]):
         for a in range(6):
             total += end.wrenches[p, a] * end.wrenches[p, a]
-    return abs(total) < np.inf
+    holds: bool = abs(total) < np.inf
+    return holds
 
 
 @jit

@@ -6,7 +6,7 @@ from nmdp_pin._kernels.compiler.jit import Array
 from nmdp_pin._kernels.compiler.record import record
 from nmdp_pin._kernels.step.islands import Islands
 from nmdp_pin._kernels.step.outcomes import COUNTERS
-from nmdp_pin._kernels.step.stage import Stage, StageIterate, StageJacobians, System
+from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.tree.joints import Commands
 
 # Further counters of a step: the order of the scheme that made it, and the contacts that touch.

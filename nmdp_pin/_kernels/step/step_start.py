@@ -10,18 +10,18 @@ from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity
 from nmdp_pin._kernels.geometry.contacts import identity
 from nmdp_pin._kernels.geometry.planes import place_references, select_contacts, select_overlaps
+from nmdp_pin._kernels.step.contact_rows import update_cones
 from nmdp_pin._kernels.step.impacts import write_elastic_energies
 from nmdp_pin._kernels.step.inertia import placement_rates
 from nmdp_pin._kernels.step.islands import find_islands, write_energies
-from nmdp_pin._kernels.step.stage import (
+from nmdp_pin._kernels.step.stage import kinematics
+from nmdp_pin._kernels.step.stage_records import (
     NEWTON_EULER,
     POSITIONS,
     VELOCITIES,
     Stage,
     StageIterate,
     System,
-    kinematics,
-    update_cones,
 )
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 from nmdp_pin._kernels.tree.joints import motor, write_torque

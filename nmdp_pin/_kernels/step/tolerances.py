@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.step.stage import Stage, System
+from nmdp_pin._kernels.step.stage_records import Stage, System
 from nmdp_pin._kernels.step.step_records import Options
 
 # Relative rounding of M q / h^2 in G: 8 errors that add up, of which 1 to 3 were measured.

@@ -26,7 +26,9 @@ from nmdp_pin._kernels.step.outcomes import (
     STALLED,
 )
 from nmdp_pin._kernels.step.slips import measure_slips, predicts_solution
-from nmdp_pin._kernels.step.stage import (
+from nmdp_pin._kernels.step.stage import evaluate, finish, linearise
+from nmdp_pin._kernels.step.stage_inequality import newton_step
+from nmdp_pin._kernels.step.stage_records import (
     EXACT,
     RESIDUAL,
     SECANT,
@@ -35,15 +37,10 @@ from nmdp_pin._kernels.step.stage import (
     StageIterate,
     StageJacobians,
     System,
-    clear_slopes,
     count_rows,
-    evaluate,
-    finish,
-    learn_slopes,
-    linearise,
 )
-from nmdp_pin._kernels.step.stage_inequality import newton_step
 from nmdp_pin._kernels.step.tolerances import Tolerances
+from nmdp_pin._kernels.step.vertex_secants import clear_slopes, learn_slopes
 
 _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far too large
 # Residual over the present one, or the weight, beyond which a step is too long: with forces G is

@@ -110,7 +110,8 @@ def write_torque(joints: Joints, commands: Commands, i: int, torque: Torque) -> 
 def motor(joints: Joints, torque: Torque, l: int, error: float, v: float) -> float:
     """The effort that the command asks of the motor of dof l [N m or N]."""
     damper = torque.kd[l] - joints.damping[l]
-    return torque.constant[l] - torque.external[l] - damper * v - torque.kp[l] * error
+    value: float = torque.constant[l] - torque.external[l] - damper * v - torque.kp[l] * error
+    return value
 
 
 @jit

@@ -135,7 +135,8 @@ def _coupling(loops: Loops, x: int, q: Array) -> tuple[float, float, float]:
 
 @jit
 def _dot(a: Array, b: Array) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    value: float = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return value
 
 
 @jit

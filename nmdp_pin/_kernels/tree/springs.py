@@ -72,7 +72,8 @@ def _stretch(springs: Springs, q: Array, s: int) -> float:
     error = -springs.rest[s]
     for x in range(springs.first[s], springs.first[s + 1]):
         error += springs.factors[x] * q[springs.coordinates[x]]
-    return error
+    value: float = error
+    return value
 
 
 @jit

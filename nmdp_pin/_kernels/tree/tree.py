@@ -220,7 +220,8 @@ def add_children(parents: Array, values: Array) -> None:
 @jit
 def power(s: Array, F: Array) -> float:
     """S . F of a motion and a wrench, shapes (6,)."""
-    return s[0] * F[0] + s[1] * F[1] + s[2] * F[2] + s[3] * F[3] + s[4] * F[4] + s[5] * F[5]
+    value: float = s[0] * F[0] + s[1] * F[1] + s[2] * F[2] + s[3] * F[3] + s[4] * F[4] + s[5] * F[5]
+    return value
 
 
 @jit
