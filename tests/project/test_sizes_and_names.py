@@ -22,7 +22,6 @@ LONG_FUNCTIONS = {
     "_dynamics/penalty_scene.py: new_step",
     "_kernels/derivative/step_derivatives.py: _add_turning_vertices",
     "_kernels/derivative/step_response.py: respond_to_start",
-    "_dynamics/compiled_system.py: __init__",
     "_kernels/derivative/implicit_function.py: _positive_solutions",
     "_kernels/step/stage_inequality.py: state_vi",
     "_kernels/step/vi_newton.py: solve_stage",
