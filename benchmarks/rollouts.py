@@ -1,7 +1,7 @@
 """Throughput of rollouts of Go2 on four feet, and what two processes cost.
 
-    OMP_NUM_THREADS=1 python benchmarks/rollouts.py [--trajectories 24] [--steps 50]
-        [--rounds 5] [--csv docs/results/rollouts.csv]
+    OMP_NUM_THREADS=1 python benchmarks/rollouts.py [--trajectories 96] [--steps 50]
+        [--rounds 3] [--csv docs/results/rollouts.csv]
 
 Targets of the joints are the standing pose, and the same with normal noise that is new every five
 steps, of 20 ms. Rates are steps per second of CPU time, the best of several rounds; "one by one" is
@@ -120,9 +120,9 @@ def row(
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trajectories", type=int, default=24)
+    parser.add_argument("--trajectories", type=int, default=96)
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--csv", type=Path)
     given = parser.parse_args()
     robot = load_robot("go2", contacts="feet")
