@@ -1,113 +1,152 @@
-"""Throughput of rollouts: alone, in processes and on Ray, with the efficiency of each.
+"""Throughput of rollouts of Go2 on four feet, and what two processes cost.
 
-    OMP_NUM_THREADS=1 python benchmarks/rollouts.py [--workers 2] [--batch 64] [--steps 50]
-        [--rounds 9] [--ray]
+    OMP_NUM_THREADS=1 python benchmarks/rollouts.py [--trajectories 96] [--steps 50]
+        [--rounds 3] [--csv docs/results/rollouts.csv]
 
-The backends take turns, as machines are not equally fast all the time. Efficiency is the time of
-`serial` over that of the workers together; "bare" is what the machine itself gives: as many
-processes as there are workers, each with its share of the trajectories and nothing to say to
-anybody until it is done.
+Targets of the joints are the standing pose, and the same with normal noise that is new every five
+steps, of 20 ms. Rates are steps per second of CPU time, the best of several rounds; "one by one" is
+that of `Simulator.step`, "callback" that of a rollout whose commands a function returns. The robot
+is loaded with its meshes, and "two processes" is their CPU time with this one's over that of one
+job, with workers that run already.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from multiprocessing.connection import Connection
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
-from joblib import parallel_config
+import pinocchio as pin
 
-from nmdp_pin._parallel.ray_cluster import ray_cluster
-from nmdp_pin._scenario import Scenario
+from nmdp_pin import Command, FrictionCone, Halving, Plane, Simulator, Terrain, load_robot
+from nmdp_pin._contact import Penalty
+from nmdp_pin.experiments.data_file import write_data
 from nmdp_pin.rollout import Rollout, rollout
 
-H = 0.02  # [s]
+H, NOISE, PERIOD = 0.02, 0.15, 5  # [s], [rad], steps
+CASES = (
+    ("ne-nmdp", {"order": 1}, (12_000, 6_000)),
+    ("ne-nmdp", {"order": 2}, (8_000, 4_000)),
+    ("pbfd", {}, (25_000, 25_000)),
+)
+COLUMNS = [
+    "method",
+    "noise [rad]",
+    "steps/s",
+    "wanted",
+    "one by one",
+    "callback",
+    "two processes",
+    "complete",
+]
 
 
-def case(nb: int, nt: int) -> Callable[[slice], Rollout]:
-    """The planar Robosimian from its standing pose under random torques."""
-    simulator = Scenario.load("robosimian-jump-paper").build(visuals=False).simulator
-    robot = simulator.robot
-    x0 = np.concatenate([robot.standing, np.zeros(robot.model.nv)])
-    u = 5.0 * np.random.default_rng(0).standard_normal((nb, nt, len(robot.driven)))  # [N m]
-    return lambda part=slice(None): rollout(simulator, x0, u[part], h=H)
+def of_all_processes() -> float:
+    """CPU time of this process and of those that it started [s]."""
+    total, ticks = time.process_time(), os.sysconf("SC_CLK_TCK")
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        if int(fields[1]) == os.getpid():
+            total += (int(fields[11]) + int(fields[12])) / ticks
+    return total
 
 
-def share(connection: Connection, nb: int, nt: int, part: slice) -> None:
-    """A bare process: its part of the trajectories, whenever it is told to."""
-    run = case(nb, nt)
-    while connection.recv():
-        run(part)
-        connection.send(True)
+def least(action: Callable[[], object], rounds: int, clock: Callable[[], float]) -> float:
+    """The least time that an action takes, after a first time."""
+    action()
+    times = []
+    for _ in range(rounds):
+        begin = clock()
+        action()
+        times.append(clock() - begin)
+    return min(times)
 
 
-@contextmanager
-def bare_processes(workers: int, nb: int, nt: int) -> Iterator[Callable[[], None]]:
-    """Processes that know their parts already; what it yields runs all of them once."""
-    context = multiprocessing.get_context("spawn")
-    connections = []
-    for k in range(workers):
-        ours, theirs = context.Pipe()
-        arguments = (theirs, nb, nt, slice(k, None, workers))
-        context.Process(target=share, args=arguments, daemon=True).start()
-        connections.append(ours)
+def one_by_one(simulator: Simulator, command: Command, targets: np.ndarray) -> np.ndarray:
+    """Last states of the trajectories, [q; v]."""
+    ends = []
+    for trajectory in targets:
+        state = simulator.state()
+        for target in trajectory:
+            state = simulator.step(state, replace(command, q_target=target), H).state
+        ends.append(simulator.vector.pack(state))
+    return np.array(ends)
 
-    def run() -> None:
-        for connection in connections:
-            connection.send(True)
-        for connection in connections:
-            connection.recv()
 
-    yield run
-    for connection in connections:
-        connection.send(False)
+def row(
+    simulator: Simulator, noise: float, trajectories: int, steps: int, rounds: int
+) -> tuple[object, ...]:
+    """Rates, the cost of two processes, and the trajectories that are complete."""
+    robot, nv = simulator.robot, simulator.vector.nv
+    kp, kd = np.zeros(nv), np.zeros(nv)
+    kp[robot.driven], kd[robot.driven] = 60.0, 3.0
+    command = Command(kp=kp, kd=kd, q_target=robot.standing)
+    shape = trajectories, -(-steps // PERIOD), len(robot.driven)
+    u = noise * np.random.default_rng(0).standard_normal(shape).repeat(PERIOD, axis=1)[:, :steps]
+    shifts = np.zeros((*u.shape[:2], nv))
+    shifts[:, :, robot.driven] = u
+    targets = np.apply_along_axis(
+        lambda s: pin.integrate(robot.model, robot.standing, s), 2, shifts
+    )
+
+    def moved(n_jobs: int = 1) -> Rollout:
+        return rollout(
+            simulator, simulator.state(), u, h=H, command=command, targets=True, n_jobs=n_jobs
+        )
+
+    def called() -> Rollout:
+        function = lambda state, u, h: replace(command, q_target=u)  # noqa: E731
+        return rollout(simulator, simulator.state(), targets, h=H, command=function)
+
+    made = moved()
+    if not np.array_equal(made.x[:, -1], one_by_one(simulator, command, targets)):
+        raise SystemExit("the rollout is not the steps one by one")
+    clock, n = time.process_time, made.steps.sum()
+    one = least(moved, rounds, clock)
+    single = least(lambda: one_by_one(simulator, command, targets), rounds, clock)
+    back = least(called, rounds, clock)
+    two = least(lambda: moved(2), rounds, of_all_processes)
+    rates = [f"{n / t:.0f}" for t in (one, single, back)]
+    return rates[0], *rates[1:], f"{two / one:.2f}", f"{made.ok.sum()} of {trajectories}"
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--trajectories", type=int, default=96)
     parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--ray", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--csv", type=Path)
     given = parser.parse_args()
-    run, n = case(given.batch, given.steps), given.workers
-    with bare_processes(n, given.batch, given.steps) as bare:
-        turns: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[], Any]]] = {
-            "serial": (nullcontext, run),
-            "processes": (lambda: parallel_config("loky", n_jobs=n), run),
-            "bare": (nullcontext, bare),
-        }
-        if given.ray:
-            import ray
-
-            ray.init("local", num_cpus=n, include_dashboard=False)
-            turns["ray"] = (lambda: ray_cluster(n_jobs=n), run)
-        results, times = {}, {name: [] for name in turns}
-        for round_ in range(given.rounds + 1):
-            for name, (context, turn) in turns.items():
-                with context():
-                    begin = time.perf_counter()
-                    results[name] = turn()
-                if round_:  # the first one starts the workers
-                    times[name].append(time.perf_counter() - begin)
-    serial = np.array(times["serial"])
-    print("| backend | steps/s | efficiency, least times | median of rounds | same bits |")
-    print("|---|---|---|---|---|")
-    for name, took in times.items():
-        workers = 1 if name == "serial" else given.workers
-        efficiency = serial / workers / took
-        same = "" if name == "bare" else np.array_equal(results[name].x, results["serial"].x)
-        print(
-            f"| {name} | {results['serial'].steps.sum() / min(took):.0f} "
-            f"| {serial.min() / workers / min(took):.2f} | {np.median(efficiency):.2f} | {same} |"
+    robot = load_robot("go2", contacts="feet")
+    rows = []
+    print("|", " | ".join(COLUMNS), "|\n" + "|---" * len(COLUMNS) + "|")
+    for method, options, bars in CASES:
+        law = Penalty()
+        if method != "pbfd":
+            law = FrictionCone.for_robot(robot, static_depth=0.002, power=2)
+        simulator = Simulator(
+            robot,
+            Terrain(Plane(friction=0.8)),
+            law,
+            method,
+            control=Halving(min_step=0.002),
+            **options,
         )
+        name = ", order ".join([method, *map(str, options.values())])
+        for noise, bar in zip((0.0, NOISE), bars, strict=True):
+            rate, *rest = row(simulator, noise, given.trajectories, given.steps, given.rounds)
+            rows.append((name, noise, rate, bar, *rest))
+            print("|", " | ".join(map(str, rows[-1])), "|", flush=True)
+    if given.csv is not None:
+        write_data(given.csv, COLUMNS, rows)
 
 
 if __name__ == "__main__":

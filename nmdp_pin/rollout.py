@@ -5,15 +5,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pinocchio as pin
 
 from nmdp_pin._control.controller import Command
+from nmdp_pin._dynamics.commands import new_plan, write_plan
 from nmdp_pin._dynamics.parameter_set import ParameterSet
-from nmdp_pin._integrators.pbd import PositionBasedStep
+from nmdp_pin._integrators.integrator import time_after
+from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._parallel.ray_cluster import ray_cluster
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side, workers
 from nmdp_pin._simulator.argument_check import check_count, check_step, numbers
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.step_control import ErrorControl
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import ControlError, IntegratorError, StateError, WorkerError
@@ -55,6 +57,14 @@ class Rollout:
 
 
 @dataclass(frozen=True, eq=False)
+class _Control:
+    """What u means: arguments `command` and `targets` of `rollout`."""
+
+    command: CommandOf | Command | None
+    targets: bool
+
+
+@dataclass(frozen=True, eq=False)
 class _Chunk:
     """A part of the trajectories; an axis of u of length 1 stands for all."""
 
@@ -73,6 +83,7 @@ def rollout(
     h: float,
     steps: int | None = None,
     command: CommandOf | Command | None = None,
+    targets: bool = False,
     parameters: Sequence[Mapping[str, Any]] = (),
     n_jobs: int | None = None,
     chunk: int | None = None,
@@ -94,9 +105,10 @@ def rollout(
             nu or nv) or (nt or 1, nu or nv); with `command` any last axis. None: no torque.
         h: length of each step [s].
         steps: number of steps nt; None: that of u.
-        command: function that turns u into the command of a step, such as targets of a PD
-            controller. A `Command`: its gains and targets hold for all steps, and u is added to
-            its torque. None: u is the torque.
+        command: a `Command`, whose gains and targets hold for all steps, and to whose torque u is
+            added; None: u is the torque. Or a function that turns u into the command of a step,
+            which costs the time of a call of Python in each.
+        targets: whether u moves the targets of `command`, instead of adding torques [rad, m].
         parameters: parameters of `Simulator.with_parameters` for each trajectory, (nb,), or one
             set for all; empty: those of the simulator.
         n_jobs: number of processes, -1: one a core; None: what `joblib.parallel_config` says, else
@@ -121,8 +133,7 @@ def rollout(
     check_step(h)
     starts = _starts(simulator, x0)
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
-    if isinstance(command, Command):
-        command = simulator.checked_command(command)
+    control = _control(simulator, command, targets)
     nb = _batch(x0=len(starts), u=len(u), parameters=max(len(parameters), 1))
     if len(starts) != nb:
         starts = starts * nb
@@ -130,7 +141,7 @@ def rollout(
         simulator, parameters = simulator.with_parameters(**parameters[0]), ()
     for each in parameters:
         ParameterSet.of(each).changed(simulator.system)  # a mistake is found before any step
-    roller = _roller(simulator, command, backend, device, dtype, n_jobs)
+    roller = _roller(simulator, control, backend, device, dtype, n_jobs)
     if roller and parameters:
         raise IntegratorError(
             f"backend 'jax' has one set of parameters for all trajectories, got {len(parameters)}"
@@ -140,7 +151,7 @@ def rollout(
     check_count("chunk", chunk, 1)
     x = _array_for(out, (nb, steps, simulator.vector.nx))
     status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
-    done = 0
+    done, shared = 0, (simulator, control)
     with shown(progress, "trajectories", nb) as show:
         parts = (slice(begin, begin + chunk) for begin in range(0, nb, chunk))
         tasks = (
@@ -150,7 +161,7 @@ def rollout(
         made_chunks = (
             enumerate(_run_on_device(simulator, roller, task) for task in tasks)
             if roller
-            else side_by_side(_run_chunk, (simulator, command), tasks, n_jobs=n_jobs)
+            else side_by_side(_run_chunk, shared, tasks, n_jobs=n_jobs)
         )
         for place, (xs, codes, counts, states) in made_chunks:
             here = slice(place * chunk, place * chunk + len(xs))
@@ -161,17 +172,17 @@ def rollout(
 
 
 def _run_chunk(
-    shared: tuple[Simulator, CommandOf | Command | None], chunk: _Chunk
+    shared: tuple[Simulator, _Control], chunk: _Chunk
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[State]]:
     """Trajectories of one task: x, status codes, steps made, last states."""
-    simulator, command = shared
+    simulator, control = shared
     n = len(chunk.starts)
     x = np.empty((n, chunk.steps, simulator.vector.nx))
     codes, counts, states = np.zeros(n, int), np.zeros(n, int), []
     u = np.broadcast_to(chunk.u, (n, chunk.steps, chunk.u.shape[2]))
     for i, start in enumerate(chunk.starts):
         own = simulator.with_parameters(**chunk.parameters[i]) if chunk.parameters else simulator
-        status, counts[i], state = _run(own, command, start, u[i], chunk.h, x[i])
+        status, counts[i], state = _run(own, control, start, u[i], chunk.h, x[i])
         codes[i] = status.code
         states.append(state)
     return x, codes, counts, states
@@ -179,7 +190,7 @@ def _run_chunk(
 
 def _roller(
     simulator: Simulator,
-    command: CommandOf | Command | None,
+    control: _Control,
     backend: str,
     device: Any,
     dtype: str,
@@ -198,7 +209,18 @@ def _roller(
         raise WorkerError(f"backend 'jax' has no workers: leave n_jobs out, got {n_jobs!r}")
     from nmdp_pin._jax.roller import DeviceRoller
 
-    return DeviceRoller(simulator, command, device, dtype)
+    if control.targets:
+        raise IntegratorError("backend 'jax' moves no targets: leave targets out")
+    return DeviceRoller(simulator, control.command, device, dtype)
+
+
+def _control(simulator: Simulator, command: CommandOf | Command | None, targets: bool) -> _Control:
+    """What u means, where it means something."""
+    if isinstance(command, Command):
+        command = simulator.checked_command(command)
+    if targets and (not isinstance(command, Command) or command.kp is None):
+        raise ControlError("targets=True needs a Command with kp and q_target, which u moves")
+    return _Control(command, targets)
 
 
 def _run_on_device(
@@ -206,87 +228,61 @@ def _run_on_device(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[State]]:
     """Trajectories of one task on a device, as `_run_chunk`."""
     x, codes, counts = roller(chunk.starts, chunk.u, chunk.steps, chunk.h)
-    states = [
-        _after(simulator, start, ends[made - 1], chunk.h, made) if made else start
-        for start, ends, made in zip(chunk.starts, x, counts.tolist(), strict=True)
-    ]
+    states = []
+    for start, ends, made in zip(chunk.starts, x, counts.tolist(), strict=True):
+        t = time_after(start.t, chunk.h, made)
+        states.append(simulator.vector.unpack(ends[made - 1], t) if made else start)
     return x, codes, counts, states
 
 
 def _run(
-    simulator: Simulator,
-    command: CommandOf | Command | None,
-    state: State,
-    u: np.ndarray,
-    h: float,
-    x: np.ndarray,
+    simulator: Simulator, control: _Control, state: State, u: np.ndarray, h: float, x: np.ndarray
 ) -> tuple[Status, int, State]:
     """Make one trajectory into x; returns status, number of steps and last state."""
-    k = 0
-    while k < len(u):
-        if not callable(command):
-            made = _run_at_once(simulator, command or Command(), state, u[k:], h, x[k:])
-            if made:
-                k, state = k + made, _after(simulator, state, x[k + made - 1], h, made)
-                continue
-        result = simulator.step(state, _commanded(simulator, command, state, u[k], h), h)
-        if not result.status.ok:
-            x[k:] = simulator.vector.pack(state)
-            return result.status, k, state
-        state = result.state
-        x[k] = simulator.vector.pack(state)
-        k += 1
-    return Status.CONVERGED, len(u), state
+    k, steps, command, space = 0, len(u), control.command, simulator.vector
+    if not steps:
+        return Status.CONVERGED, 0, state
+    plan = new_plan(steps, space.nq, space.nv)
+    if not callable(command):
+        told, until = command or Command(), steps
+        write_plan(plan, slice(None), told)
+        _add(simulator, u, plan, told.q_target if control.targets else None)
+    while k < steps:
+        if callable(command):
+            told, until = simulator.checked_command(command(state, u[k], h)), k + 1
+            write_plan(plan, k, told)
+        if not told.wrenches:  # whose Jacobians are those of the start of each step
+            k, state = simulator.advance(state, plan, k, h, x[:until])
+        if k < until:  # a step that failed, or of a method that has no compiled call
+            targets = {"q_target": plan.q_target[k]} if control.targets else {}
+            result = simulator.step(state, replace(told, tau=plan.tau[k], **targets), h)
+            if not result.status.ok:
+                x[k:] = space.pack(state)
+                return result.status, k, state
+            state = result.state
+            x[k] = space.pack(state)
+            k += 1
+    return Status.CONVERGED, steps, state
 
 
-def _run_at_once(
-    simulator: Simulator, command: Command, state: State, u: np.ndarray, h: float, x: np.ndarray
-) -> int:
-    """Number of steps made by one compiled call; 0 without one, or if the first step fails."""
-    method = simulator.integrator
-    fixed = not isinstance(simulator.control, ErrorControl)
-    if command.wrenches or not (fixed and isinstance(method, PositionBasedStep)):
-        return 0
-    nv, driven = simulator.vector.nv, simulator.robot.driven
-    torques = np.zeros((len(u), nv))
-    if u.shape[1] == nv:
-        torques[:] = u
-    else:
-        torques[:, driven] = u
-    if command.tau is not None:
-        torques += command.tau
-    return method.trajectory(state, command, torques, h, x)
-
-
-def _after(simulator: Simulator, state: State, x: np.ndarray, h: float, steps: int) -> State:
-    """State at x after a number of steps."""
-    t = state.t
-    for _ in range(steps):  # as steps add up one by one
-        t += h
-    nq = simulator.vector.nq
-    return State(t, x[:nq].copy(), x[nq:].copy())
-
-
-def _commanded(
-    simulator: Simulator, command: CommandOf | Command | None, state: State, u: np.ndarray, h: float
-) -> Command | np.ndarray | None:
-    """Command of a step."""
-    if callable(command):
-        return command(state, u, h)
-    if command is None:
-        return u
-    tau = simulator.checked_command(u).tau
-    if command.tau is not None and tau is not None:
-        tau = command.tau + tau
-    return replace(command, tau=tau)
+def _add(simulator: Simulator, u: np.ndarray, plan: Commands, target: np.ndarray | None) -> None:
+    """Add u to the torques of a plan, or move the targets by it from the one given."""
+    added = np.zeros((len(u), simulator.vector.nv))
+    every = u.shape[1] == simulator.vector.nv
+    added[:, slice(None) if every else simulator.system.robot.driven] = u
+    if target is None:
+        plan.tau[:] += added
+        return
+    for row, way in zip(plan.q_target, added, strict=True):
+        row[:] = pin.integrate(simulator.vector.model, target, way)
 
 
 def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> tuple[State, ...]:
     """The starts as checked states."""
     if isinstance(x0, State):
-        return (x0,)
+        x0 = (x0,)
     if not isinstance(x0, np.ndarray) and len(x0) and isinstance(x0[0], State):
-        return tuple(x0)
+        return tuple(simulator.checked_state(state) for state in x0)
     space = simulator.vector
     x = numbers("x0", x0, StateError)
     nx, shape = space.nx, x.shape

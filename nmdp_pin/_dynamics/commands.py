@@ -41,3 +41,16 @@ def values_of(commands: Sequence[Command], q: np.ndarray, nothing: np.ndarray) -
     values += [nothing if c.v_target is None else c.v_target for c in commands]
     values += [nothing if c.force is None else c.force for c in commands]
     return values + targets
+
+
+def new_plan(steps: int, nq: int, nv: int) -> Commands:
+    """Memory for the commands of steps, in rows."""
+    return new_commands(np.empty(length_of_commands(steps, nq, nv)), steps, nv)
+
+
+def write_plan(plan: Commands, rows: slice | int, command: Command) -> None:
+    """Write a command into rows of a plan; missing targets are NaN, which is the step's start."""
+    fields = plan.tau, plan.kp, plan.kd, plan.v_target, plan.force, plan.q_target
+    nothing, nowhere = np.zeros(plan.tau.shape[1]), np.full(plan.q_target.shape[1], np.nan)
+    for field, value in zip(fields, values_of([command], nowhere, nothing), strict=True):
+        field[rows] = value

@@ -1,5 +1,6 @@
 """Systems as records of the kernels, in a form of the dynamics, with the memory of one thread."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -40,7 +41,7 @@ from nmdp_pin._kernels.step.stage_records import (
 )
 from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, End, Memory, Start
 from nmdp_pin._robot import Robot
-from nmdp_pin._robot.trees import inertia_at
+from nmdp_pin._robot.trees import Inertia, inertia_at
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import IntegratorError
 
@@ -51,14 +52,14 @@ _RIGID = (
 NO_CONE = Cone(np.zeros((2, 1)), 0.0, 1, 0.0, 0, 0.0, 1.0)
 
 
-def _scales_of(robot: Robot) -> dict[str, np.ndarray]:
+def _scales_of(robot: Robot, inertia: Inertia) -> dict[str, Any]:
     """`scales` and `inertias` of the dofs in the standing pose; see `System`.
 
     That of a dof with inertia I that moves a mass m is g sqrt(I m): m g of a translation, m g r of
     a rotation with radius of gyration r.
     """
     model = robot.model
-    M, masses = inertia_at(model, robot.standing)
+    M, masses = inertia
     gravity = np.linalg.norm(model.gravity.linear) or STANDARD_GRAVITY
     return {
         "scales": gravity * np.sqrt(np.abs(np.diag(M)) * masses),
@@ -115,40 +116,62 @@ class CompiledSystem:
         self.material, self.zeroth_order = material, zeroth_order
         self.m = 3 if self.forces else max(law.n_vertices, 1)  # of a row, of joints as well
         self.pinocchio = PinocchioCalls(robot.model)
+        inertia = inertia_at(robot.model, robot.standing)
         self.candidates = _pairs_of(system, float(reach))
-        self.joints = joints_of(robot)
+        self.joints = joints_of(robot, inertia)
         # Laws of other kinds have no vertices.
-        cone, called, rows, recovery = NO_CONE, 0, 3, 0.0
+        cone, called, rows = NO_CONE, 0, 3
         cone = replace(cone, tangents=np.zeros((2, self.m)))
         if type(law) is FrictionCone:
             cone = law.cone
         elif isinstance(law, WrenchSpace):
             rows, cone = law.rows, replace(cone, power=int(law.power))
             called = register(LawCalls(law, self.candidates.points, self.candidates.radii), self)
-        if isinstance(law, WrenchSpace):
-            recovery = float(law.recovery)
         derivative = EXACT
         if zeroth_order:
             derivative = SECANT if secants and not self.forces else LEFT_OUT
-        self.tree = tree_of(robot)
+        self.tree = tree_of(robot, inertia)
         self.record = stage_records.System(
             tree=self.tree,
             dynamics=self.pinocchio.arrays(register(self.pinocchio, self)),
             joints=self.joints,
             candidates=self.candidates,
             forces=self.forces,
-            **_scales_of(robot),
+            **_scales_of(robot, inertia),
             cone=cone,
             called=called,
             rows=rows,
             derivative=derivative,
             saturating=saturating,
-            recovery=recovery,
+            recovery=float(law.recovery) if isinstance(law, WrenchSpace) else 0.0,
         )
         self.n_candidates = len(self.candidates.rows)
         self.n_joints = len(self.joints.dofs)
         self.n_points = len(robot.contact_points)
         self._nothing, self._no_warm = np.zeros(robot.model.nv), self.no_warm()
+
+    def varied(self, system: System[Any]) -> "CompiledSystem | None":
+        """This form of the system with other parameters; None where memory of it does not fit."""
+        old, robot = self.system, system.robot
+        if not (self.forces and old.fits(system)):
+            return None
+        result, inertia = copy.copy(self), inertia_at(robot.model, robot.standing)
+        result.system, result.model = system, robot.model
+        if system.law is not old.law or system.pairs is not old.pairs:
+            result.candidates = _pairs_of(system, self.candidates.reach)
+        result.tree = tree_of(robot, inertia, known=self.tree)
+        result.joints = joints_of(robot, inertia, known=self.joints)
+        result.pinocchio = calls = PinocchioCalls(robot.model)
+        result.record = replace(
+            self.record,
+            tree=result.tree,
+            dynamics=calls.arrays(register(calls, result)),
+            joints=result.joints,
+            candidates=result.candidates,
+            cone=system.law.cone,
+            **_scales_of(robot, inertia),
+        )
+        return result
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -216,6 +239,19 @@ class CompiledSystem:
         if k:
             unknowns = known.w if known.forces is None else known.forces
             start.contacts[:k], start.w[:k] = known.contacts, unknowns
+
+    def read_start(self, start: Start, t: float) -> State:
+        """The state at time t whose `write_start` gives a start."""
+        unknowns = start.w[: start.touching].copy()
+        warm = WarmStart(
+            start.contacts[: start.touching].copy(),
+            unknowns[:, :0] if self.forces else unknowns,
+            start.joints.copy(),
+            start.a.copy(),
+            forces=unknowns if self.forces else None,
+            tau=start.tau.copy(),
+        )
+        return State(t, start.q.copy(), start.v.copy(), warm)
 
     def new_start(self, stages: int) -> Start:
         """Memory for the start of a step with some number of stages."""

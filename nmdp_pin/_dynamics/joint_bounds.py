@@ -8,19 +8,27 @@ from nmdp_pin._dynamics.springs import springs_of
 from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.joint_limits import simple_joints
-from nmdp_pin._robot.trees import inertia_at
+from nmdp_pin._robot.trees import Inertia, inertia_at
 
 _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a joint into its stop
 
 
-def joints_of(robot: Robot) -> Joints:
+def joints_of(
+    robot: Robot, inertia: Inertia | None = None, *, known: Joints | None = None
+) -> Joints:
     """The bounds and springs of a robot's joints, and its loops.
 
     At a penetration of 0.1 mrad or 0.1 mm a stop carries the largest static load.
+
+    Args:
+        robot: the robot.
+        inertia: `inertia_at` in the standing pose, if it is known.
+        known: those of the robot with other inertias and bounds of the same joints, if they exist.
     """
-    model, limits, loads = robot.model, robot.limits, largest_loads(robot)
+    model, limits, loads = robot.model, robot.limits, largest_loads(robot, inertia)
     dofs = limits.bounded
-    loops = loops_of(robot, len(dofs))
+    loops = known.loops if known and not robot.loops else loops_of(robot, len(dofs))
+    alone = not (robot.springs or limits.mimics)
     rows = len(loops.compliance)
     first = [int(loops.dofs[x]) for x in loops.felt[:-1].tolist()]
     owners = np.repeat(first, np.diff(loops.first)).astype(np.int64)
@@ -35,20 +43,20 @@ def joints_of(robot: Robot) -> Joints:
         friction=np.append(limits.friction[dofs], np.full(rows, np.inf)),
         effort=np.array(limits.effort, dtype=float),
         damping=np.array(model.damping, dtype=float),
-        springs=springs_of(robot, loads),
+        springs=known.springs if known and alone else springs_of(robot, loads),
         loops=loops,
     )
 
 
-def largest_loads(robot: Robot) -> np.ndarray:
+def largest_loads(robot: Robot, inertia: Inertia | None = None) -> np.ndarray:
     """Larger one of the motor's effort and the weight that each dof moves [N m or N], (nv,).
 
     The moment of a weight m g with inertia M about the axis is at most g sqrt(m M). Where a spring
     presses the joint into a stop, its force there counts as well.
     """
     model, effort = robot.model, robot.limits.effort
-    inertia, mass = inertia_at(model, robot.standing)
-    weight = STANDARD_GRAVITY * np.sqrt(mass * inertia.diagonal())
+    M, mass = inertia or inertia_at(model, robot.standing)
+    weight = STANDARD_GRAVITY * np.sqrt(mass * M.diagonal())
     result: np.ndarray = np.maximum(weight, np.where(np.isfinite(effort), effort, 0.0))
     simple = simple_joints(model)
     for spring in robot.springs:

@@ -1,6 +1,8 @@
 """Joints and bodies of a model as arrays for the kernels."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -17,7 +19,7 @@ from nmdp_pin._kernels.algebra.manifold import (
 )
 from nmdp_pin._kernels.tree.tree import Tree
 from nmdp_pin._robot import Robot
-from nmdp_pin._robot.trees import inertia_at, spans_of
+from nmdp_pin._robot.trees import Inertia, inertia_at, spans_of
 from nmdp_pin.errors import IntegratorError
 
 _KINDS = {  # by the short name that pinocchio gives
@@ -30,13 +32,21 @@ _KINDS = {  # by the short name that pinocchio gives
 }
 
 
-def tree_of(robot: Robot) -> Tree:
-    """The arrays of a robot; its joints may be of any kind that pinocchio has."""
+def tree_of(robot: Robot, inertia: Inertia | None = None, *, known: Tree | None = None) -> Tree:
+    """The arrays of a robot; its joints may be of any kind that pinocchio has.
+
+    Args:
+        robot: the robot.
+        inertia: `inertia_at` in the standing pose, if it is known.
+        known: tree of the robot with other inertias and gravity, if it exists.
+    """
     model = robot.model
+    weights = _weights_of(model, inertia or inertia_at(model, robot.standing))
+    if known is not None:
+        return replace(known, **weights)
     joints, neutral = list(model.joints)[1:], pin.neutral(model)
     frames = [_array(M) for M in list(model.jointPlacements)[1:]]
     groups, spans = spans_of(model)
-    mass_matrix, _ = inertia_at(model, robot.standing)
     return Tree(
         space=manifold_of(model),
         parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
@@ -46,12 +56,19 @@ def tree_of(robot: Robot) -> Tree:
         spans=spans,
         placements=np.array(frames).reshape(-1, 4, 3),
         motions=np.concatenate([np.zeros((0, 6)), *(_motions(joint, neutral) for joint in joints)]),
-        moments=second_moments(model),
-        rotors=np.array(model.armature, dtype=float),
-        gravity=np.array(model.gravity.linear, dtype=float),
-        weight=float(pin.computeTotalMass(model)) * STANDARD_GRAVITY,
-        inertia=float(mass_matrix.diagonal().max(initial=0.0)),
+        **weights,
     )
+
+
+def _weights_of(model: pin.Model, inertia: Inertia) -> dict[str, Any]:
+    """Fields of a tree that inertias and gravity change."""
+    return {
+        "moments": second_moments(model),
+        "rotors": np.array(model.armature, dtype=float),
+        "gravity": np.array(model.gravity.linear, dtype=float),
+        "weight": float(pin.computeTotalMass(model)) * STANDARD_GRAVITY,
+        "inertia": float(inertia[0].diagonal().max(initial=0.0)),
+    }
 
 
 def check_kinematics(model: pin.Model) -> None:
@@ -126,12 +143,15 @@ def support_of(model: pin.Model) -> np.ndarray:
 
 def second_moments(model: pin.Model) -> np.ndarray:
     """The integral of rho x~ x~' of every body, x~ = (x, 1) about its joint's origin, (n, 4, 4)."""
-    result = np.zeros((model.njoints - 1, 4, 4))
-    for moment, inertia in zip(result, list(model.inertias)[1:], strict=True):
-        point = np.append(inertia.lever, 1.0)
-        moment[:] = inertia.mass * np.outer(point, point)
-        central = inertia.inertia
-        moment[:3, :3] += 0.5 * np.trace(central) * np.eye(3) - central
+    inertias = list(model.inertias)[1:]
+    n = len(inertias)
+    points, result = np.ones((n, 4)), np.zeros((n, 4, 4))
+    points[:, :3] = np.array([inertia.lever for inertia in inertias]).reshape(n, 3)
+    masses = np.array([inertia.mass for inertia in inertias])
+    result[:] = masses[:, None, None] * (points[:, :, None] * points[:, None, :])
+    central = np.array([inertia.inertia for inertia in inertias]).reshape(n, 3, 3)
+    traces = np.trace(central, axis1=1, axis2=2)
+    result[:, :3, :3] += 0.5 * traces[:, None, None] * np.eye(3) - central
     return result
 
 

@@ -68,6 +68,8 @@ def loops_of(robot: Robot, first: int) -> Loops:
 
 def _compliances(robot: Robot) -> np.ndarray:
     """Compliances of the rows of all loops, shape (rows,)."""
+    if not robot.loops:
+        return np.zeros(0)
     model, q, rows = robot.model, robot.standing, list[np.ndarray]()
     data = model.createData()
     M = np.triu(pin.crba(model, data, q))
@@ -78,7 +80,7 @@ def _compliances(robot: Robot) -> np.ndarray:
             rows.append(np.full(loop.rows, loop.compliance))
             continue
         rows.append(_GIVES / STANDARD_GRAVITY * _mobilities(loop, model, data, q, M))
-    return np.concatenate([np.zeros(0), *rows])
+    return np.concatenate(rows)
 
 
 def _mobilities(

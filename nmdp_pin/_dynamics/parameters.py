@@ -139,7 +139,7 @@ def with_friction(system: System[Law], index: int, friction: float) -> System[La
     """The system with another friction coefficient of one of its shapes."""
     robot, terrain = system.robot, system.terrain
     if index < len(terrain.shapes):
-        return replace(system, terrain=_with_shape(terrain, index, friction))
+        return system.on(_with_shape(terrain, index, friction))
     surfaces, index = dict(robot.surfaces), index - len(terrain.shapes)
     for joint, surface in surfaces.items():
         if index < len(surface.shapes):

@@ -19,10 +19,13 @@ from nmdp_pin._kernels.step.position_records import (
     StepStart,
     Trial,
 )
+from nmdp_pin._robot.trees import inertia_at
 from nmdp_pin.errors import ContactError
 
 
-def scene_of(system: System[Penalty], *, kind: int, semidefinite: bool) -> Scene:
+def scene_of(
+    system: System[Penalty], *, kind: int, semidefinite: bool, known: Scene | None = None
+) -> Scene:
     """What all steps of a system share.
 
     Args:
@@ -30,15 +33,18 @@ def scene_of(system: System[Penalty], *, kind: int, semidefinite: bool) -> Scene
             `Penalty.for_load`.
         kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
         semidefinite: as in `Scene`.
+        known: scene of the system with other parameters, if it exists.
     """
     robot, law = system.robot, system.law
-    check_kinematics(robot.model)
+    if known is None:
+        check_kinematics(robot.model)
+    inertia = inertia_at(robot.model, robot.standing)
     if law.normal_stiffness is None:
         raise ContactError("the normal stiffness is not known; use law.for_load(load)")
     return Scene(
-        tree=tree_of(robot),
+        tree=tree_of(robot, inertia, known=known.tree if known else None),
         candidates=system.pairs,
-        joints=joints_of(robot),
+        joints=joints_of(robot, inertia, known=known.joints if known else None),
         law=PenaltyLaw(
             kind=kind,
             stiffness=float(law.normal_stiffness),

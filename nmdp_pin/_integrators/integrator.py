@@ -13,6 +13,7 @@ from nmdp_pin._control.controller import CommandSource, ExternalWrench
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.step_response import StepResponse
 from nmdp_pin._kernels.geometry.contacts import ContactPairs
+from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._state.quick_record import quick
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -109,6 +110,13 @@ class StepResult:
         return len(self.step_sizes) - 1
 
 
+def time_after(t: float, h: float, steps: int) -> float:
+    """Time after some steps [s], as they add it up one by one."""
+    for _ in range(steps):
+        t += h
+    return t
+
+
 class Integrator(abc.ABC):
     """One step of one method; the options of a method are its own keyword arguments.
 
@@ -149,6 +157,32 @@ class Integrator(abc.ABC):
             accuracy: error of the configuration per second that is asked for, from which an
                 iterative method may take its tolerances [rad/s, m/s].
         """
+
+    def advance(
+        self, state: State, plan: Commands, first: int, h: float, x: np.ndarray
+    ) -> tuple[int, State]:
+        """Make steps that equal those of `step` to the bit by one compiled call, until one fails.
+
+        Args:
+            state: state at the start of the first step.
+            plan: command of each step, in rows; a target that is NaN stands for the start of the
+                step.
+            first: number of the first step.
+            h: length of a step [s].
+            x: output, [q; v] at the ends of the steps made, shape (nt, nq + nv).
+
+        Returns:
+            Number of the step that failed, which is the first one for methods without such a call,
+            or nt; and the state at its start.
+        """
+        return first, state
+
+    def varied(self, system: System[Any]) -> "Integrator | None":
+        """This method for the system with other parameters, in the same memory.
+
+        None for methods that have to be made anew, or where the memory does not fit.
+        """
+        return None
 
     def rough_step(self, state: State, command: CommandSource, h: float) -> StepResult | None:
         """A cruder step, for where `step` fails; None: the method has none.

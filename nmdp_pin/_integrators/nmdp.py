@@ -1,5 +1,6 @@
 """Integrators of the nonconvex maximal dissipation principle ([N] section IV)."""
 
+import copy
 import functools
 import math
 from typing import Annotated, Any, ClassVar, Literal, Protocol
@@ -8,10 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from nmdp_pin._contact.wrench_space import WrenchSpace
-from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._integrators.integrator import Integrator, StepResult
+from nmdp_pin._integrators.integrator import Integrator, StepResult, time_after
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.outcome import failed_step
 from nmdp_pin._integrators.scheme import BACKWARD_EULER, SCHEMES, Scheme
@@ -19,8 +20,10 @@ from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
 from nmdp_pin._integrators.step_response import StepResponse, merged_response
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.geometry.contacts import REACH
-from nmdp_pin._kernels.step import step as kernel
+from nmdp_pin._kernels.step.many_steps import make_steps
+from nmdp_pin._kernels.step.step import make_step
 from nmdp_pin._kernels.step.step_records import Memory, Options, Step
+from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._options import Count, checked
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State, WarmStart
@@ -142,20 +145,32 @@ class Nmdp(Integrator):
         if of_objective is not None:
             self._minimiser = of_objective(self.form, self._memory, tight=False)
             self._handle = register(self._minimiser, self)
-        # One entry for each accuracy, as long as the method lives.
-        self._step = functools.cache(self._new_step)
+        self._steps: dict[float, Step] = {}  # by the accuracy
 
-    def _new_step(self, accuracy: float) -> Step:
+    def varied(self, system: System[Any]) -> "Nmdp | None":
+        """See `Integrator.varied`."""
+        form = None if self._minimiser_of else self.form.varied(system)
+        if form is None:
+            return None
+        result = copy.copy(self)
+        result.__dict__.pop("_differentiable", None)
+        result.form, result.candidates = form, form.candidates
+        result._steps = {}
+        return result
+
+    def _step(self, accuracy: float) -> Step:
         """The memory of a step, solved for an error of the configuration per second."""
-        return Step(
-            system=self.form.record,
-            options=self._options(accuracy),
-            scheme=self.scheme.record,
-            first_order=BACKWARD_EULER.record,
-            start=self._start,
-            memory=self._memory,
-            end=self._end,
-        )
+        if accuracy not in self._steps:
+            self._steps[accuracy] = Step(
+                system=self.form.record,
+                options=self._options(accuracy),
+                scheme=self.scheme.record,
+                first_order=BACKWARD_EULER.record,
+                start=self._start,
+                memory=self._memory,
+                end=self._end,
+            )
+        return self._steps[accuracy]
 
     def _options(self, accuracy: float) -> Options:
         """Options of the kernel for an error of the configuration per second."""
@@ -197,6 +212,19 @@ class Nmdp(Integrator):
         """
         return self._stepped(state, command, h, accuracy, rolling=True)
 
+    def advance(
+        self, state: State, plan: Commands, first: int, h: float, x: np.ndarray
+    ) -> tuple[int, State]:
+        """See `Integrator.advance`; solvers in Python have no such call."""
+        if self._minimiser is not None:
+            return first, state
+        start, held = self._start, [Command()] * len(self.scheme.c)
+        self.form.write_start(start, state, held, h, state.warm)
+        reached = int(make_steps(self._step(np.inf), plan, first, x))
+        if reached == first:
+            return first, state
+        return reached, self.form.read_start(start, time_after(state.t, h, reached - first))
+
     def _stepped(
         self, state: State, command: CommandSource, h: float, accuracy: float, *, rolling: bool
     ) -> StepResult:
@@ -206,7 +234,7 @@ class Nmdp(Integrator):
         self.form.write_start(self._start, state, commands, h, state.warm, rolling)
         if self._minimiser is not None:
             self._minimiser.begin(None if state.warm is None else state.warm.gamma)
-        kernel.make_step(self._step(accuracy))
+        make_step(self._step(accuracy))
         *spent, outcome, order, touching = end.counts.tolist()
         residual, gap, kinetic, potential = end.numbers.tolist()
         counts = dict(zip(_COUNTS, spent, strict=True))

@@ -1,5 +1,6 @@
 """Position-based dynamics with friction that depends on the configuration ([P])."""
 
+import copy
 import functools
 import math
 from collections.abc import Iterable
@@ -19,7 +20,7 @@ from nmdp_pin._dynamics.joint_bounds import largest_push
 from nmdp_pin._dynamics.penalty_scene import new_step, scene_of
 from nmdp_pin._dynamics.position_partials import PositionPartials, StepLineariser
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._integrators.integrator import Integrator, StepResult
+from nmdp_pin._integrators.integrator import Integrator, StepResult, time_after
 from nmdp_pin._integrators.outcome import failed_step
 from nmdp_pin._integrators.position_minimiser import minimise, minimise_by_gradients
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
@@ -28,6 +29,8 @@ from nmdp_pin._kernels.contact.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin._kernels.geometry.planes import report_depths, report_wrenches
 from nmdp_pin._kernels.step.levenberg_marquardt import ERROR, VALUE, evaluate_end, roll
 from nmdp_pin._kernels.step.outcomes import EVALUATIONS, ITERATIONS, REJECTED
+from nmdp_pin._kernels.step.position_records import Scene
+from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -79,15 +82,31 @@ class PositionBasedStep(Integrator):
             )
         limit = self.optimisers[self.optimiser] if max_iterations is None else max_iterations
         robot, terrain = system.robot, system.terrain
-        self.model, self._n_points = robot.model, len(robot.contact_points)
+        self._n_points, self._nothing = len(robot.contact_points), np.zeros(robot.model.nv)
+        self.memory = new_step(self._own(system, None), float(tolerance), int(limit))
+        of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
+        self._n_shapes = len(terrain.shapes) + of_bodies
+
+    def _own(self, system: System[Penalty], known: Scene | None) -> Scene:
+        """What all steps of a system share."""
+        robot, self._system = system.robot, system
+        self.model = robot.model
         self.weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
         self.law = system.law.for_load(max(self.weight, largest_push(robot)))
         semidefinite = self.kind == CONSERVATIVE and self.optimiser == "jtj-lm"
-        scene = scene_of(replace(system, law=self.law), kind=self.kind, semidefinite=semidefinite)
-        self.candidates, self._nothing = scene.candidates, np.zeros(robot.model.nv)
-        self.memory = new_step(scene, float(tolerance), int(limit))
-        of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
-        self._n_shapes = len(terrain.shapes) + of_bodies
+        own = system.varied(robot, self.law)
+        scene = scene_of(own, kind=self.kind, semidefinite=semidefinite, known=known)
+        self.candidates = scene.candidates
+        return scene
+
+    def varied(self, system: System[Any]) -> "PositionBasedStep | None":
+        """See `Integrator.varied`."""
+        if not self._system.fits(system):
+            return None
+        result = copy.copy(self)
+        result.__dict__.pop("_lineariser", None)
+        result.memory = replace(self.memory, scene=result._own(system, self.memory.scene))
+        return result
 
     def state_step(self, state: State, command: Command, h: float) -> None:
         """Write the start of the step in `memory`; arguments as those of `step`."""
@@ -136,24 +155,18 @@ class PositionBasedStep(Integrator):
             **counts,
         )
 
-    def trajectory(
-        self, state: State, command: Command, torques: np.ndarray, h: float, x: np.ndarray
-    ) -> int:
-        """Make steps until one fails, without holding a lock, and return their number.
-
-        They equal those of `step` to the bit. No step is made by "lbfgs".
-
-        Args:
-            state: state at the start of the first step.
-            command: command of all steps, apart from its torque.
-            torques: feed-forward torque of each step, shape (nt, nv).
-            h: length of a step [s].
-            x: output, [q; v] at the ends of the steps, shape (nt, nq + nv).
-        """
+    def advance(
+        self, state: State, plan: Commands, first: int, h: float, x: np.ndarray
+    ) -> tuple[int, State]:
+        """See `Integrator.advance`; "lbfgs" has no such call."""
         if self.optimiser == "lbfgs":
-            return 0
-        self.state_step(state, replace(command, tau=None), h)
-        return int(roll(self.memory, np.ascontiguousarray(torques), x))
+            return first, state
+        self.state_step(state, Command(), h)
+        reached, start = int(roll(self.memory, plan, first, x)), self.memory.start
+        if reached == first:
+            return first, state
+        t = time_after(state.t, h, reached - first)
+        return reached, State(t, start.q0.copy(), start.v0.copy())
 
     def response(
         self,

@@ -1,6 +1,7 @@
 """Independent tasks side by side, by joblib: threads, processes, clusters."""
 
 import functools
+import io
 import os
 import pickle
 import signal
@@ -45,7 +46,8 @@ def side_by_side(
 ) -> Iterator[tuple[int, Any]]:
     """Run tasks and yield the index of each with its result, as they finish.
 
-    Each worker has its own copy of what the tasks share. At most two tasks a worker are taken from
+    Each worker has its own copy of what the tasks share, which is pickled once; objects with a
+    method `for_worker` are there what that returns. At most two tasks a worker are taken from
     the iterable at a time, which bounds the memory.
 
     Args:
@@ -58,7 +60,7 @@ def side_by_side(
         for place, task in enumerate(tasks):
             yield _value(_done(function, shared, place, task))
         return
-    content = cloudpickle.dumps((function, shared))
+    content = content_of(function, shared)
     calls = (joblib.delayed(_call)(content, os.getpid(), *task) for task in enumerate(tasks))
     streams = get_active_backend()[0].supports_return_generator
     parallel = joblib.Parallel(
@@ -81,6 +83,24 @@ def side_by_side(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of tasks under way, which are meant to end
                 results.close()
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles functions and what they use; an object with `for_worker()` as what that returns."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """See `pickle.Pickler`."""
+        shorten = getattr(type(obj), "for_worker", None)
+        if shorten is None:
+            return super().reducer_override(obj)
+        return shorten(obj).__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+
+
+def content_of(function: Function, shared: Any) -> bytes:
+    """A function and what its tasks share, as workers get them."""
+    content = io.BytesIO()
+    _Pickler(content).dump((function, shared))
+    return content.getvalue()
 
 
 @contextmanager

@@ -110,6 +110,10 @@ class Robot:
             frictions=dict(self.frictions),
         )
 
+    def for_worker(self) -> "Robot":
+        """The robot without visual and collision geometry, which no step needs."""
+        return replace(self, visual_model=None, collision_model=None)
+
     @property
     def mass(self) -> float:
         """Mass of all moving bodies [kg]."""

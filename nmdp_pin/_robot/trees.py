@@ -9,6 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+Inertia = tuple[np.ndarray, np.ndarray]
+"""Mass matrix, shape (nv, nv), and the masses that the dofs move, shape (nv,)."""
+
 _SMALL = 64  # dofs up to which one model is faster
 
 
@@ -91,13 +94,12 @@ def placements_at(model: pin.Model, q: np.ndarray) -> list[pin.SE3]:
     return found
 
 
-def inertia_at(model: pin.Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mass matrix at a configuration, shape (nv, nv), and the masses that the dofs move, (nv,)."""
+def inertia_at(model: pin.Model, q: np.ndarray) -> Inertia:
+    """Inertia of a model at a configuration."""
     M, masses = np.zeros((model.nv, model.nv)), np.zeros(model.nv)
     for tree in trees_of(model):
         data, own = tree.model.createData(), slice(0, tree.model.nv)
-        upper = np.triu(pin.crba(tree.model, data, np.asarray(q[tree.q], dtype=float)))
-        M[tree.v, tree.v] = upper + np.triu(upper, 1).T
+        M[tree.v, tree.v] = pin.crba(tree.model, data, np.asarray(q[tree.q], dtype=float))
         pin.computeSubtreeMasses(tree.model, data)
         sizes = [joint.nv for joint in list(tree.model.joints)[1:]]
         masses[tree.v] = np.repeat(np.array(list(data.mass)[1:]), sizes)[own]

@@ -57,8 +57,8 @@ def state_from(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Sta
     """The state of `state_arrays`."""
     warm = None
     if "w" in arrays:
-        given = {name: arrays[name] for name in _GIVEN}
-        known = {name: arrays.get(name) for name in _OPTIONAL}
-        warm = WarmStart(**given, **known, gamma=float(meta["gamma"]))
+        given: dict[str, Any] = {name: arrays[name] for name in _GIVEN}
+        given |= {name: arrays.get(name) for name in _OPTIONAL}
+        warm = WarmStart(**given, gamma=float(meta["gamma"]))
     h_next = None if meta["h_next"] is None else float(meta["h_next"])
     return State(float(meta["t"]), arrays["q"], arrays["v"], warm, h_next)

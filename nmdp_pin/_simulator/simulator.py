@@ -10,7 +10,7 @@ import numpy as np
 
 from nmdp_pin._contact import ContactLaw, FrictionCone, WrenchSpace
 from nmdp_pin._contact.wrench_space import check_shapes
-from nmdp_pin._control.controller import Command, CommandSource, Timed
+from nmdp_pin._control.controller import Command, CommandSource, Controller, Timed
 from nmdp_pin._control.conversion import ControllerLike, controller_of
 from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
@@ -24,6 +24,7 @@ from nmdp_pin._integrators import (
     methods_that_take,
 )
 from nmdp_pin._integrators.presets import check_recovery, preset_options
+from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._options import options_of
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.loop_closure import OPEN, closed
@@ -80,13 +81,15 @@ class Simulator:
         self.control = Halving() if control is None else control
         self._own(replace(given, robot=given.robot.copy()))
 
-    def _own(self, system: System[Any]) -> None:
-        """Take a system that nobody else has."""
+    def _own(self, system: System[Any], like: "Simulator | None" = None) -> None:
+        """Take a system that nobody else has, and the memory of another simulator if it fits."""
         self.system, own = system, system.robot
-        self._integrator = self._build()
+        varied = None if like is None else like.integrator.varied(system)
+        self._integrator = varied or self._build()
         n_pairs = n_pairs_of(self._integrator.candidates)
         self._check = ArgumentCheck(own, n_pairs, system.law.n_vertices)
-        self._lock, self._loads = threading.Lock(), Loads(own.model)
+        self._lock: threading.Lock = like._lock if like and varied else threading.Lock()
+        self._loads = Loads(own.model)
         self.vector = StateVector(own.model)
 
     @functools.cached_property
@@ -162,7 +165,7 @@ class Simulator:
         """
         result = object.__new__(Simulator)
         result.method, result.options, result.control = self.method, self.options, self.control
-        result._own(ParameterSet.of(parameters).changed(self.system))
+        result._own(ParameterSet.of(parameters).changed(self.system), self)
         return result
 
     def state(
@@ -209,7 +212,10 @@ class Simulator:
         return state
 
     def step(
-        self, state: State, command: Command | CommandSource | np.ndarray | None, h: float
+        self,
+        state: State,
+        command: CommandSource | ControllerLike | np.ndarray,
+        h: float,
     ) -> StepResult:
         """Make one step of length h, divided into sub-steps by the step control.
 
@@ -219,7 +225,7 @@ class Simulator:
         Args:
             state: start of the step.
             command: command of the step; an array is a torque of all velocities (nv,) or of the
-                driven joints (nu,); None is no torque.
+                driven joints (nu,); None is no torque. Or a controller, as `run` takes it.
             h: length of the step [s].
 
         Returns:
@@ -230,7 +236,17 @@ class Simulator:
         """
         check_step(h)
         self._check.state(state)
-        return self._stepped(state, self.checked_source(command), h)
+        if isinstance(command, Controller) or callable(command):
+            source = self._source(controller_of(command), state, h)
+        else:
+            source = self.checked_source(command)
+        return self._stepped(state, source, h)
+
+    def _source(self, controller: Controller, state: State, h: float) -> CommandSource:
+        """The command of a controller for a step, or its source, checked."""
+        if controller.follows_time:
+            return self.checked_source(Timed(controller, state, h))
+        return self.checked_source(controller.command(state, h))
 
     def _stepped(self, state: State, source: CommandSource, h: float) -> StepResult:
         """A step of checked arguments."""
@@ -238,6 +254,18 @@ class Simulator:
         with self._lock:
             result = self.control.step(self._integrator, state, loaded, h)
         return replace(result, external=loaded.wrenches) if loaded.wrenches else result
+
+    def advance(
+        self, state: State, plan: Commands, first: int, h: float, x: np.ndarray
+    ) -> tuple[int, State]:
+        """Make steps of checked arguments by one compiled call; see `Integrator.advance`.
+
+        None is made where the step control looks at each step.
+        """
+        if not self.control.keeps_length:
+            return first, state
+        with self._lock:
+            return self._integrator.advance(state, plan, first, h, x)
 
     def step_x(
         self,
@@ -302,11 +330,8 @@ class Simulator:
         steps = max(int(np.ceil(duration / dt - 1e-9)), 0)
         for k in range(steps):
             h = dt if k + 1 < steps else min(end - state.t, MAX_STEP)
-            timed = controller.follows_time
-            command = self.checked_source(
-                Timed(controller, state, h) if timed else controller.command(state, h)
-            )
-            if timed and k == 0:
+            command = self._source(controller, state, h)
+            if controller.follows_time and k == 0:
                 self.checked_command(command.at(state.t + h))
             result = self._stepped(state, command, h)
             if not result.status.ok and on_failure == "raise":
@@ -315,6 +340,15 @@ class Simulator:
             if not result.status.ok:
                 return
             state = result.state
+
+    def checked_state(self, state: State) -> State:
+        """The state, where it fits the simulator.
+
+        Raises:
+            StateError: a number is not finite, or a shape is wrong.
+        """
+        self._check.state(state)
+        return state
 
     def checked_command(self, command: Command | np.ndarray | None) -> Command:
         """Convert the argument `command` of `step` to a checked `Command`.

@@ -37,6 +37,8 @@ class StepControl(abc.ABC):
     """Base class of step controls, which make a step of sub-steps."""
 
     name: ClassVar[str]
+    keeps_length: ClassVar[bool] = True
+    """Whether a step that is made at its whole length is the result."""
 
     def check(self, integrator: type[Integrator]) -> None:  # noqa: B027
         """Refuse a method that lacks what the control needs; this one needs nothing."""
@@ -195,6 +197,7 @@ class ErrorControl(StepControl):
     max_work: Count = 20_000
 
     name: ClassVar[str] = "error"
+    keeps_length: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_fields(self, IntegratorError)

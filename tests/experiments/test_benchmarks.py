@@ -2,8 +2,6 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,12 +11,6 @@ from nmdp_pin.experiments import nmdp, pbad, sand
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
-
-
-@contextmanager
-def _nothing(*arguments: object) -> Iterator[Callable[[], None]]:
-    """In place of processes, whose start takes seconds."""
-    yield lambda: None
 
 
 # Arguments, and constants of the script, that make a run short.
@@ -55,8 +47,8 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     ),
     "planning": (["push"], {"PUSHES": {"3": ("--quick", "--seed", "3")}}),
     "rollouts": (
-        ["--workers", "1", "--batch", "1", "--steps", "1", "--rounds", "1"],
-        {"bare_processes": _nothing},
+        ["--trajectories", "1", "--steps", "1", "--rounds", "1"],
+        {"least": lambda action, rounds, clock: 1.0, "CASES": (("pbfd", {}, (1, 1)),)},
     ),
     "sampling": (["--trajectories", "1"], {"DURATION": 0.04}),
     "spread": (["robosimian-jump-paper", "--method", "ne-nmdp"], {"NMDP_STEPS": (0.05,)}),

@@ -125,6 +125,8 @@ def test_what_stands_for_a_controller():
     assert np.array_equal(ends(Command(tau=lift)), expected)
     assert np.array_equal(ends(None), ends(Passive()))
     assert np.array_equal(ends(lambda state, h: None), ends(Passive()))
+    for one in (TorqueFunction(lambda state, h: lift), lambda state, h: lift):
+        assert np.array_equal(simulator.step(state, one, H).state.v, expected[0])
     with pytest.raises(ControlError, match="expected a Controller, a function"):
         next(simulator.run(state, "hold", dt=H, duration=H))
     accelerated = Sensors(BODY, [Accelerometer()]).read(simulator.step(state, lift, H))

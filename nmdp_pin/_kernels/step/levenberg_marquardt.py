@@ -61,6 +61,7 @@ from nmdp_pin._kernels.step.position_records import PositionStep
 from nmdp_pin._kernels.step.position_step import begin, evaluate_step, linearise_step
 from nmdp_pin._kernels.step.step import allowed_gain
 from nmdp_pin._kernels.step.tolerances import ROUNDING
+from nmdp_pin._kernels.tree.joints import Commands, hold_command
 from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import body_twists, energies
 
@@ -320,17 +321,21 @@ def evaluate_end(step: PositionStep, q: Array) -> None:
 
 
 @jit
-def roll(step: PositionStep, torques: Array, x: Array) -> int:
-    """Make steps, one after another, until one fails, and return their number.
+def roll(step: PositionStep, plan: Commands, first: int, x: Array) -> int:
+    """Make steps, one after another; see `make_steps` of the NMDP methods.
 
     Args:
-        step: the first step; its start is overwritten.
-        torques: feed-forward torque of each step, shape (nt, nv).
+        step: the first step; its start is overwritten, by that of the step that follows.
+        plan: command of each step, in rows.
+        first: number of the first step.
         x: output, [q; v] at the ends of the steps as far as they are made, shape (nt, nq + nv).
+
+    Returns:
+        Number of the step that failed, or nt.
     """
     start, nq = step.start, len(step.q)
-    for k in range(len(torques)):
-        copy_vector(torques[k], start.commands.tau[0])
+    for k in range(first, len(x)):
+        hold_command(plan, k, start.q0, start.commands)
         minimise_step(step)
         if step.account[OUTCOME] != CONVERGED:
             return k
@@ -338,4 +343,4 @@ def roll(step: PositionStep, torques: Array, x: Array) -> int:
         copy_vector(step.trial.v, start.v0)
         copy_vector(step.q, x[k, :nq])
         copy_vector(step.trial.v, x[k, nq:])
-    return len(torques)
+    return len(x)

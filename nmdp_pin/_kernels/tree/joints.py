@@ -107,6 +107,28 @@ def write_torque(joints: Joints, commands: Commands, i: int, torque: Torque) -> 
 
 
 @jit
+def hold_command(plan: Commands, k: int, q: Array, commands: Commands) -> None:
+    """Hold row k of a plan over all stages of a step.
+
+    Args:
+        plan: commands of several steps; a target that is NaN stands for `q`.
+        k: number of the step.
+        q: configuration at its start, shape (nq,).
+        commands: output.
+    """
+    target = plan.q_target[k]
+    if q.size and np.isnan(target[0]):
+        target = q
+    for s in range(commands.kp.shape[0]):
+        copy_vector(plan.tau[k], commands.tau[s])
+        copy_vector(plan.kp[k], commands.kp[s])
+        copy_vector(plan.kd[k], commands.kd[s])
+        copy_vector(plan.v_target[k], commands.v_target[s])
+        copy_vector(plan.force[k], commands.force[s])
+        copy_vector(target, commands.q_target[s])
+
+
+@jit
 def motor(joints: Joints, torque: Torque, l: int, error: float, v: float) -> float:
     """The effort that the command asks of the motor of dof l [N m or N]."""
     damper = torque.kd[l] - joints.damping[l]
