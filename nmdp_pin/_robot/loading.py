@@ -88,6 +88,7 @@ def load_robot(
     contact_points: ContactCount | None = None,
     decompose: bool = False,
     package_dirs: Sequence[FilePath] = (),
+    keyframe: str | None = None,
     limits: bool = True,
     visuals: bool = True,
 ) -> Robot:
@@ -112,6 +113,7 @@ def load_robot(
         decompose: divide collision meshes that are not convex into convex parts, by CoACD (extra
             `decomposition`), so that what is flat reaches into them; the parts are kept on disk.
         package_dirs: folders in which `package://` is looked up first.
+        keyframe: name of the keyframe of an MJCF file that is the standing pose; None: the first.
         limits: False leaves out the bounds of the joints: `Robot.limits` then holds none.
         visuals: False leaves out what the robot looks like, which saves reading its meshes.
 
@@ -125,7 +127,7 @@ def load_robot(
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
     robot = assemble(
         files,
-        describe(files, visuals=visuals),
+        describe(files, visuals=visuals, keyframe=keyframe),
         base=base,
         joints=joints,
         contacts=contacts,
@@ -138,10 +140,15 @@ def load_robot(
     return robot
 
 
-def describe(files: RobotFiles, *, visuals: bool) -> Description:
-    """Read the description of a robot."""
+def describe(
+    files: RobotFiles, *, visuals: bool, keyframe: str | None = None, scene: bool = False
+) -> Description:
+    """Read the description of a robot, of a scene with what stands still in it."""
     if files.urdf.suffix in MJCF:
-        return describe_mjcf(files.urdf, visuals=visuals)
+        return describe_mjcf(files.urdf, visuals=visuals, keyframe=keyframe, scene=scene)
+    if keyframe is not None:
+        what = f"has no keyframe '{keyframe}', which MJCF files have"
+        raise RobotError(what, file=str(files.urdf), element="keyframe")
     return describe_urdf(files.urdf, files.package_dirs, visuals=visuals)
 
 
@@ -193,7 +200,7 @@ def assemble(
     notes.append(why)
     if fixed and described.base == "fixed":
         notes.append(described.held)
-    if not files.settings_file and not fixed and len(points):
+    if not files.settings_file and not fixed and len(points) and not described.world:
         lowest = points.bottoms(model, standing).min()
         place = pin.SE3(root.rotation, root.translation - [0.0, 0.0, lowest])
         standing, height = standing_configuration(model, pose, place), place.translation[2]
@@ -232,6 +239,7 @@ def assemble(
             springs=_springs(files, described, model),
             kp=kp,
             kd=kd,
+            world=described.world,
             disabled=_disabled(body, srdf.apart if srdf else described.apart),
             notes=tuple(notes),
             warnings=tuple(odd),

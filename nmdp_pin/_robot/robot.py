@@ -16,7 +16,7 @@ from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._robot.spring import Spring
 from nmdp_pin._state.read_only_array import read_only
 from nmdp_pin._state.state import State
-from nmdp_pin._terrain import Terrain
+from nmdp_pin._terrain import Shape, Terrain
 from nmdp_pin.errors import RobotError
 
 # Contact points so little above the lowest one carry the robot as well [m].
@@ -48,6 +48,7 @@ class Robot:
             joints, by the index of the joint.
         disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
             or MJCF file says.
+        world: shapes that stand still in the file of a scene, by name, see `load_scene`.
         frictions: friction coefficients of pairs of joints, the lower index first and 0 for the
             terrain, in the place of those of their shapes.
         notes: choices made while loading, one sentence each.
@@ -75,6 +76,7 @@ class Robot:
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
+    world: Mapping[str, Shape] = field(default_factory=dict)
     disabled: frozenset[tuple[int, int]] = frozenset()
     frictions: Mapping[tuple[int, int], float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -119,7 +119,9 @@ class FrictionSection(Section):
 class TerrainSection(Section):
     """The static world, composed of shapes."""
 
-    shapes: tuple[AnyShape, ...] = Field(description="list of tables")
+    shapes: tuple[AnyShape, ...] = Field(
+        (), description="list of tables, of which a robot's `scene` needs none"
+    )
 
 
 class ControlSection(OptionsSection):
