@@ -217,6 +217,10 @@ def assemble(
         odd.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
     for what, names in (
         ("gaits of joints that are locked, left out", still),
+        (
+            "actuators of joints that are locked, left out",
+            [a.name for a in described.actuators if not {*a.arms} <= {*moving}],
+        ),
         ("package_dirs, of which MJCF files know nothing", unused),
         (
             "joints of the SRDF that the URDF lacks or fixes",
@@ -239,6 +243,7 @@ def assemble(
             springs=_springs(files, described, model),
             kp=kp,
             kd=kd,
+            actuators=tuple(a for a in described.actuators if {*a.arms} <= {*moving}),
             world=described.world,
             disabled=_disabled(body, srdf.apart if srdf else described.apart),
             notes=tuple(notes),

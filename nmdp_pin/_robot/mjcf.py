@@ -53,6 +53,10 @@ _JOINT = {
     "dof_solref": "solref_friction",
     "dof_solimp": "solimp_friction",
 }
+_TENDON = (
+    *("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature"),
+    *("limited", "actfrclimited"),
+)
 # Flags that change the motion; gravity's is simulated.
 _FLAGS = (
     *("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "DAMPER"),
@@ -75,13 +79,13 @@ def describe_mjcf(
     _refuse(m, str(path))
     try:
         tree = MjcfModel(m)
-        motors = Motors(m, tree.joints)
+        mimics, copying = _mimics(m, tree.joints)
+        motors = Motors(m, tree.joints, mimics)
         tree.set_bounds(motors)
     except ValueError as error:
         raise RobotError(f"pinocchio cannot read it: {one_line(error)}", file=str(path)) from error
     key = _keyframe(m, keyframe, str(path))
     posture, root = tree.posture(m.qpos0 if key is None else m.key_qpos[key])
-    mimics, copying = _mimics(m, tree.joints, motors.driven)
     loops, others = loops_of(m, tree, copying)
     scalar = [(tree.joints[j], m.jnt_dofadr[j]) for j in np.flatnonzero(m.jnt_type >= SLIDE)]
     kp, kd = (
@@ -119,6 +123,7 @@ def describe_mjcf(
         shapes=world.options if world else {},
         kp=kp,
         kd=kd,
+        actuators=motors.actuators,
         notes=_other_poses(m, key),
         warnings=(
             *said,
@@ -207,13 +212,14 @@ def _hold_damped(m: Any) -> list[str]:
     return [f"damping above {LARGEST_NUMBER:g} is taken as that, of joints {', '.join(names)}"]
 
 
-def _mimics(m: Any, names: list[str], driven: list[int]) -> tuple[tuple[Mimic, ...], set[int]]:
+def _mimics(m: Any, names: list[str]) -> tuple[tuple[Mimic, ...], set[int]]:
     """Linear equalities, which make a joint copy another, and their indices.
 
     Of the two joints of an equality that one is the primary which has a motor.
     """
-    from mujoco import mjtEq
+    from mujoco import mjtEq, mjtTrn
 
+    driven = m.actuator_trnid[m.actuator_trntype <= int(mjtTrn.mjTRN_JOINTINPARENT), 0].tolist()
     found, indices = [], set()
     for e in np.flatnonzero(m.eq_active0).tolist():
         a, b = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
@@ -244,7 +250,9 @@ def _left_out(
         if key is not None and getattr(m, f"key_{name}")[key].any()
     ]
     present = {
-        f"tendons, with their springs and limits ({m.ntendon})": m.ntendon,
+        f"springs, damping, dry friction and limits of tendons ({m.ntendon})": any(
+            np.any(getattr(m, f"tendon_{key}")) for key in _TENDON
+        ),
         "springs of joints that are not linear": m.jnt_stiffnesspoly.any(),
         "damping that is not linear": m.dof_dampingpoly.any(),
         "the rotors, the damping and the spring of the base": any(x.any() for x in base),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot.actuator import Actuator
 from nmdp_pin._robot.joint_limits import Mimic, named_joints
 from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
@@ -57,6 +58,7 @@ class Description:
     shapes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
+    actuators: tuple[Actuator, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     missing_visuals: Missing = ()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot.actuator import Actuator
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._robot.gait import Gait
@@ -44,6 +45,7 @@ class Robot:
         loops: closed loops, which the standing pose closes; `with_loops` adds them.
         kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
         kd: velocity gains of them, by joint [N m s/rad or N s/m].
+        actuators: those of an MJCF file, which `Actuators` controls.
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
             joints, by the index of the joint.
         disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
@@ -75,6 +77,7 @@ class Robot:
     loops: tuple[Loop, ...] = ()
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
+    actuators: tuple[Actuator, ...] = ()
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
     world: Mapping[str, Shape] = field(default_factory=dict)
     disabled: frozenset[tuple[int, int]] = frozenset()
