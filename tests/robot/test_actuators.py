@@ -1,6 +1,5 @@
 """Actuators of MJCF files: forces and motions are MuJoCo's, each within its own ranges."""
 
-import mujoco
 import numpy as np
 import pytest
 from urdf_samples import write
@@ -8,6 +7,8 @@ from urdf_samples import write
 from nmdp_pin import FrictionCone, Plane, Scenario, Simulator, Terrain, load_robot
 from nmdp_pin.control import Actuators, StablePD
 from nmdp_pin.errors import ControlError
+
+mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
 
 # A servo and a motor on one joint, each with a range; a motor of tendons on two free joints; a
 # general actuator whose gain is not its bias; a servo on the tendon of two coupled fingers.
