@@ -19,6 +19,7 @@ from nmdp_pin.errors import MissingExtra, RobotError, TerrainError
 
 # Share of its volume by which a mesh may differ from its convex hull.
 _CONVEX = 1e-3
+_GRAIN = 1e-6  # of the size of a mesh, to which vertices are rounded where its hull is not closed
 # Concavity that a part may have, relative to the size of its mesh; CoACD's default.
 _CONCAVITY = 0.05
 _SEED = 0  # of CoACD's search, which makes the parts the same each time
@@ -43,6 +44,9 @@ def hull_arrays(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from trimesh.convex import convex_hull as hull_of  # slow to import
 
     hull = hull_of(points)
+    if not hull.is_watertight:  # vertices that nearly coincide have made faces without area
+        grain = _GRAIN * np.ptp(points, axis=0).max()
+        hull = hull_of(grain * np.unique(np.round(points / grain), axis=0))
     return np.array(hull.vertices), np.array(hull.faces)
 
 

@@ -15,7 +15,7 @@ from nmdp_pin._robot.catalog import MJCF, RobotSource, find_robot
 from nmdp_pin._robot.loading import assemble, describe
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.trees import placements_at
-from nmdp_pin._terrain import Shape, Terrain
+from nmdp_pin._terrain import Terrain
 from nmdp_pin._terrain.shape import masks_of
 from nmdp_pin.errors import RobotError, RobotWarning
 
@@ -63,30 +63,22 @@ def robot_of_scene(
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
     described = describe(files, visuals=visuals, keyframe=keyframe, scene=True)
     robot = assemble(files, described, **options)
-    own = {} if friction is None else {"friction": friction}
-    shapes = {name: {**given, **own} for name, given in described.shapes.items()}
-    surfaces, notes = _surfaces(robot, shapes, friction)
     if files.urdf.suffix in MJCF:
-        robot = replace(robot, world=_of_mjcf(robot, surfaces, described.shapes), surfaces=surfaces)
-        robot = touching(replace(robot, notes=(*robot.notes, *notes)))
+        robot = touching(_of_mjcf(robot, described.shapes, friction))
     else:
-        robot = _of_urdf(robot, surfaces)
+        robot = _of_urdf(robot, friction)
     for sentence in robot.warnings:
         warnings.warn(f"{robot.name}: {sentence}", RobotWarning, stacklevel=3)
     return robot
 
 
-def _surfaces(
-    robot: Robot, shapes: Mapping[str, Mapping[str, Any]], friction: float | None
-) -> tuple[dict[int, Terrain], list[str]]:
-    """Surfaces of all bodies; none where meshes are missing."""
-    return surfaces_of(robot, sorted(shaped_joints(robot)), friction=friction, options=shapes)
-
-
 def _of_mjcf(
-    robot: Robot, surfaces: Mapping[int, Terrain], options: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Shape]:
-    """What stands still: the world, without what the base moves, and with what is locked."""
+    robot: Robot, options: Mapping[str, Mapping[str, Any]], friction: float | None
+) -> Robot:
+    """The robot with surfaces; its world is without what the base moves, with what is locked."""
+    own = {} if friction is None else {"friction": friction}
+    shapes = {name: {**given, **own} for name, given in options.items()}
+    surfaces, notes = surfaces_of(robot, sorted(shaped_joints(robot)), options=shapes)
     items = {str(item.name): item for item in robot.require_collisions().geometryObjects}
     world = {
         name: shape
@@ -98,15 +90,16 @@ def _of_mjcf(
         if name not in world and not item.parentJoint:
             shape, _ = shape_of(item, options[name])
             world |= {name: shape} if any(map(shape.meets, moving)) else {}
-    return world
+    return replace(robot, world=world, surfaces=surfaces, notes=(*robot.notes, *notes))
 
 
-def _of_urdf(robot: Robot, surfaces: Mapping[int, Terrain]) -> Robot:
+def _of_urdf(robot: Robot, friction: float | None) -> Robot:
     """The robot whose links that stand still are its world."""
     geometry = robot.collision_model.geometryObjects if robot.collision_model else ()
     still = [item for item in geometry if not item.parentJoint]
     if not still:
         return robot
+    surfaces, _ = surfaces_of(robot, sorted(shaped_joints(robot)), friction=friction)
     made = [shape_of(item, {}) for item in still]
     hulls = [item.name for item, (_, is_hull) in zip(still, made, strict=True) if is_hull]
     n, placements = len(still), placements_at(robot.model, robot.standing)

@@ -97,12 +97,11 @@ class Solid(Shape):
 
 def masks_of(meets: np.ndarray) -> list[Mask | None]:
     """Masks of shapes whose pairs may touch where this symmetric table is true, (n, n)."""
-    if meets.all():
-        return [None] * len(meets)
     _, first, classes = np.unique(meets, axis=0, return_index=True, return_inverse=True)
     of_classes = meets[np.ix_(first, first)]  # alike rows have alike columns
     masks = [
-        (1 << c, sum(1 << int(d) for d in row.nonzero()[0])) for c, row in enumerate(of_classes)
+        None if row.all() else (1 << c, sum(1 << int(d) for d in row.nonzero()[0]))
+        for c, row in enumerate(of_classes)
     ]
     return [masks[c] for c in classes.reshape(-1).tolist()]
 

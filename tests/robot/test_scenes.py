@@ -10,7 +10,7 @@ from nmdp_pin import FrictionCone, Scenario, Simulator, load_robot, load_scene
 from nmdp_pin._dynamics.geometry.candidates import candidates_of
 from nmdp_pin._robot.overlaps import OverlapCheck
 from nmdp_pin._robot.scene import robot_of_scene
-from nmdp_pin._terrain import Terrain
+from nmdp_pin._terrain import Sphere, Terrain
 from nmdp_pin._terrain.shape import masks_of
 from nmdp_pin.errors import RobotError, ScenarioError
 
@@ -123,9 +123,11 @@ def test_masks_are_those_of_mujoco(tmp_path):
         if (t[i] & a[j] or t[j] & a[i]) and {"floor", "shelf"} != {names[i], names[j]}
     } - {frozenset({"floor", "rest"}), frozenset({"shelf", "rest"})}
     assert touching == expected
+    assert masks_of(np.ones((2, 2), dtype=bool)) == [None, None]
     meets = np.random.default_rng(0).random((9, 9)) < 0.5
     masks = masks_of(meets | meets.T)
-    table = [[bool(p[0] & q[1] or q[0] & p[1]) for q in masks] for p in masks]
+    balls = [Sphere(radius=1.0, mask=mask) for mask in masks]
+    table = [[a.meets(b) for a in balls] for b in balls]
     np.testing.assert_array_equal(table, meets | meets.T)
 
 
