@@ -186,7 +186,7 @@ def test_run_takes_the_world_of_the_file(tmp_path):
 
 
 def test_what_a_scene_leaves_out(tmp_path):
-    """Torsional friction, slippery on rough, meshes that are no solids: a sentence each."""
+    """Torsional friction, slippery on rough, meshes that are no terrain: a sentence each."""
     odd = ROOM.replace('size=".05"/>', 'size=".05" condim="4" friction="20"/>')
     odd = odd.replace('name="leg"', 'name="leg" condim="1"')
     robot, _ = load_scene(write(tmp_path, odd, "odd.xml"))
@@ -194,6 +194,12 @@ def test_what_a_scene_leaves_out(tmp_path):
         "not simulated: torsional and rolling friction (condim 4 and 6), of geom8",
         "not simulated: friction above 10, which is taken as that, of geom8",
     )
+    vast = ROOM.replace(
+        'vertex="0 0 0 .4 0 0 0 .3 0 0 0 .2 ', 'vertex="0 0 0 3e9 0 0 0 3e9 0 0 0 3e9 '
+    )
+    robot, _ = load_scene(write(tmp_path, vast, "vast.xml"))
+    assert robot.warnings[0].startswith("<geom> of the world left out: 'wedge' (Mesh: ")
+    assert "wedge" not in robot.world
     slippery = ROOM.replace('friction="0.3"', 'friction="2"')
     robot, _ = load_scene(write(tmp_path, slippery, "slippery.xml"))
     said = "not simulated: friction of geometry of condim 1 on what has less of condim 3, of top"
