@@ -87,22 +87,12 @@ def describe_mjcf(
     key = _keyframe(m, keyframe, str(path))
     posture, root = tree.posture(m.qpos0 if key is None else m.key_qpos[key])
     loops, others = loops_of(m, tree, copying)
-    scalar = [(tree.joints[j], m.jnt_dofadr[j]) for j in np.flatnonzero(m.jnt_type >= SLIDE)]
-    kp, kd = (
-        {name: float(values[v]) for name, v in scalar if values[v] > 0.0}
-        for values in (motors.kp, motors.kd)
-    )
     said = [f"joint '{old}' is called '{new}' here" for old, new in tree.renamed.items()]
     said += held
     touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
     touching[[*m.pair_geom1, *m.pair_geom2]] = True
     world = MjcfWorld(m, tree, touching) if scene else None
-    here = np.isin(m.geom_bodyid, [body for body in tree.at if body]) & ~tree.flat
-    still = np.count_nonzero((m.body_weldid[m.geom_bodyid] == 0) & ~here)
-    if world:
-        said += world.left_out
-    elif still:
-        said.append(f"{still} <geom> of the world left out, which `load_scene` and `run` take")
+    said += world.left_out if world else _world_left_out(m, tree)
     return Description(
         path,
         m.names.split(b"\0")[0].decode() or path.stem,
@@ -121,8 +111,8 @@ def describe_mjcf(
         apart=tree.apart(),
         world=world.shapes if world else {},
         shapes=world.options if world else {},
-        kp=kp,
-        kd=kd,
+        kp=motors.kp,
+        kd=motors.kd,
         actuators=motors.actuators,
         notes=_other_poses(m, key),
         warnings=(
@@ -132,6 +122,14 @@ def describe_mjcf(
             *_left_out(m, tree, touching, key, scene=scene),
         ),
     )
+
+
+def _world_left_out(m: Any, tree: MjcfModel) -> list[str]:
+    """A sentence on geometry that stands still and belongs to no body of the robot, if any."""
+    here = np.isin(m.geom_bodyid, [body for body in tree.at if body]) & ~tree.flat
+    still = np.count_nonzero((m.body_weldid[m.geom_bodyid] == 0) & ~here)
+    said = f"{still} <geom> of the world left out, which `load_scene` and `run` take"
+    return [said] if still else []
 
 
 def _keyframe(m: Any, name: str | None, file: str) -> int | None:

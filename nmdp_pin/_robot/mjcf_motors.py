@@ -31,8 +31,8 @@ class Motors:
         effort: largest magnitude [N m or N], (nv,).
         armature: of the rotors [kg m^2 or kg], (nv,).
         damping: of the actuators [N m s/rad or N s/m], (nv,).
-        kp: position gains of servos [N m/rad or N/m], (nv,).
-        kd: velocity gains of servos [N m s/rad or N s/m], (nv,).
+        kp: position gains of servos by joint [N m/rad or N/m].
+        kd: velocity gains of servos by joint [N m s/rad or N s/m].
         left_out: what is not simulated, one sentence each.
     """
 
@@ -66,7 +66,8 @@ class Motors:
                 ((j, arm),) = found.items()
                 self.armature[m.jnt_dofadr[j]] += arm**2 * m.actuator_armature[a]
                 self.damping[m.jnt_dofadr[j]] += arm**2 * m.actuator_damping[a]
-        self.effort, self.kp, self.kd = np.zeros((3, m.nv))
+        self.effort = np.zeros(m.nv)
+        self.kp, self.kd = dict[str, float](), dict[str, float]()
         said = self._of_joints()
         self.driven = sorted(
             {names.index(n) for a in self.actuators for n in a.arms if len(a.arms) == 1}
@@ -157,8 +158,9 @@ class Motors:
                 whole += [f"'{name}'"] if servos and len(at) > len(servos) else []
             sided += [f"'{name}'"] if -reach[0] != reach[1] else []
             self.effort[v] = np.abs(reach).max()
-            self.kp[v] = -sum(a.bias[1] * a.arms[name] ** 2 for a in servos)
-            self.kd[v] = -sum(a.bias[2] * a.arms[name] ** 2 for a in servos)
+            for gains, k in ((self.kp, 1), (self.kd, 2)):
+                gain = -sum(a.bias[k] * a.arms[name] ** 2 for a in servos)
+                gains |= {name: gain} if gain > 0.0 else {}
         return {
             "the force ranges of several servos of a joint are taken as one, their sum": several,
             "actuatorfrcrange of joints bounds their servo alone": whole,

@@ -28,7 +28,6 @@ LONG_FUNCTIONS = {
     "_kernels/step/vi_newton.py: solve_stage",
     "_papers/projected_gradient.py: pgm",
     "_robot/loading.py: assemble",
-    "_robot/mjcf_motors.py: __init__",
 }
 
 
