@@ -64,7 +64,10 @@ def robot_of_scene(
     described = describe(files, visuals=visuals, keyframe=keyframe, scene=True)
     robot = assemble(files, described, **options)
     if files.urdf.suffix in MJCF:
-        robot = touching(_of_mjcf(robot, described.shapes, friction))
+        alone = _of_mjcf(robot, described.shapes, friction)
+        robot = touching(alone)
+        left_out = robot.notes[len(alone.notes) :]  # bodies that overlap
+        robot = replace(robot, notes=alone.notes, warnings=(*robot.warnings, *left_out))
     else:
         robot = _of_urdf(robot, friction)
     for sentence in robot.warnings:

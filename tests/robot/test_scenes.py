@@ -200,6 +200,9 @@ def test_what_a_scene_leaves_out(tmp_path):
     robot, _ = load_scene(write(tmp_path, vast, "vast.xml"))
     assert robot.warnings[0].startswith("<geom> of the world left out: 'wedge' (Mesh: ")
     assert "wedge" not in robot.world
+    robot, _ = load_scene(write(tmp_path, ROOM.replace("1 0 0.58", "0 -1 0.1"), "in.xml"))
+    said = "no contact between bodies that overlap where the robot stands: box and ball"
+    assert robot.warnings == (said,)
     slippery = ROOM.replace('friction="0.3"', 'friction="2"')
     robot, _ = load_scene(write(tmp_path, slippery, "slippery.xml"))
     said = "not simulated: friction of geometry of condim 1 on what has less of condim 3, of top"
