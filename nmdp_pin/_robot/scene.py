@@ -19,6 +19,7 @@ from nmdp_pin._terrain import Terrain
 from nmdp_pin._terrain.shape import masks_of
 from nmdp_pin.errors import RobotError, RobotWarning
 
+_MOST_PAIRS = 100_000  # each of which takes some kilobytes
 _OVERLAP = 1e-3  # [m]; what stands still and lies deeper in a link is the base that it turns on
 
 
@@ -70,6 +71,13 @@ def robot_of_scene(
         robot = replace(robot, notes=alone.notes, warnings=(*robot.warnings, *left_out))
     else:
         robot = _of_urdf(robot, friction)
+    pairs = len(robot.world) * robot.contact_points.n_terrain
+    if pairs > _MOST_PAIRS:
+        raise RobotError(
+            f"has {pairs} pairs of a contact point and a shape of the world; at most {_MOST_PAIRS} "
+            "can be simulated: ask for fewer points (contacts, contact_points)",
+            file=robot.source,
+        )
     for sentence in robot.warnings:
         warnings.warn(f"{robot.name}: {sentence}", RobotWarning, stacklevel=3)
     return robot

@@ -185,6 +185,14 @@ def test_run_takes_the_world_of_the_file(tmp_path):
         load_scene(tmp_path / "lonely.xml")
 
 
+def test_pairs_are_limited(tmp_path):
+    """Thousands of shapes and points would take the memory of the machine."""
+    pebbles = "".join(f'<geom size=".01" pos="{k} 9 0"/>' for k in range(500))
+    path = write(tmp_path, ROOM.replace("<worldbody>", f"<worldbody>{pebbles}"), "pebbles.xml")
+    with pytest.raises(RobotError, match=r"has 202000 pairs .* at most 100000"):
+        load_scene(path, contact_points=400)
+
+
 def test_what_a_scene_leaves_out(tmp_path):
     """Torsional friction, slippery on rough, meshes that are no terrain: a sentence each."""
     odd = ROOM.replace('size=".05"/>', 'size=".05" condim="4" friction="20"/>')
