@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._robot.loading import load_robot
     from nmdp_pin._robot.loop import Connect, Coupling, Distance, Weld
     from nmdp_pin._robot.loop_closure import with_loops
+    from nmdp_pin._robot.scene import load_scene
     from nmdp_pin._runs.failed_step import FailedStep
     from nmdp_pin._runs.motion import motion_of
     from nmdp_pin._runs.recorder import Recorder
@@ -100,6 +101,7 @@ __all__ = [
     "from_free_flyer",
     "horizon_derivatives",
     "load_robot",
+    "load_scene",
     "load_state",
     "motion_of",
     "ray_cluster",
@@ -133,6 +135,7 @@ _HOMES = {
         "_robot.loading": "load_robot",
         "_robot.loop": "Connect Coupling Distance Weld",
         "_robot.loop_closure": "with_loops",
+        "_robot.scene": "load_scene",
         "_runs.failed_step": "FailedStep",
         "_runs.motion": "motion_of",
         "_runs.recorder": "Recorder",

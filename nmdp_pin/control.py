@@ -1,6 +1,7 @@
 """Controllers, which make commands."""
 
 from nmdp_pin._control import (
+    Actuators,
     Command,
     Controller,
     GaitTrajectory,
@@ -15,6 +16,7 @@ from nmdp_pin._control.push import Push
 from nmdp_pin._robot.gait import Gait
 
 __all__ = [
+    "Actuators",
     "Command",
     "Controller",
     "ExternalWrench",

@@ -125,7 +125,8 @@ def _overlaps(labels: Sequence[str], recordings: Sequence[Recording]) -> list[st
             continue
         try:
             scenario = Scenario.from_dict(table, file=label)
-            robot, terrain = scenario.build_robot(visuals=False), scenario.build_terrain()
+            robot = scenario.build_robot(visuals=False)
+            terrain = scenario.build_terrain(robot)
         except NmdpError:
             continue  # its robot is gone; the table stands without it
         deepest = recorded_overlaps(OverlapCheck(robot, terrain), recording)[:1]

@@ -44,7 +44,8 @@ def view(
     check_outputs((html, PAGES), (video, FILMS), force=force)
     loaded = Recording.load(recording)
     source = _scenario(loaded, recording) if scenario is None else Scenario.load(scenario)
-    robot, terrain = source.build_robot(), source.build_terrain()
+    robot = source.build_robot()
+    terrain = source.build_terrain(robot)
     if loaded.q.shape[1] != robot.model.nq:
         raise RecordingError(
             f"{recording}: its rows have {loaded.q.shape[1]} coordinates, the robot of its "

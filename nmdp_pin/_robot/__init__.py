@@ -6,6 +6,7 @@ from nmdp_pin._robot.catalog import (
     RobotSource,
     bundled_robots,
     example_robots,
+    is_mjcf,
     is_robot,
     stands_at_zero,
 )
@@ -18,6 +19,7 @@ from nmdp_pin._robot.loading import load_robot
 from nmdp_pin._robot.loop import Connect, Coupling, Distance, Loop, Weld
 from nmdp_pin._robot.loop_closure import with_loops
 from nmdp_pin._robot.robot import Robot
+from nmdp_pin._robot.scene import load_scene, robot_of_scene
 from nmdp_pin._robot.settings import Base, ContactPoint
 from nmdp_pin._robot.surface_points import ContactCount
 
@@ -40,8 +42,11 @@ __all__ = [
     "check_robot",
     "example_robots",
     "free_body",
+    "is_mjcf",
     "is_robot",
     "load_robot",
+    "load_scene",
+    "robot_of_scene",
     "stands_at_zero",
     "surface_names",
     "together",

@@ -158,7 +158,7 @@ def _apart(
     centres, sizes = _balls(robot, surfaces, placements)
     for a, b in pairs:
         near = np.linalg.norm(centres[a] - centres[b]) <= sizes[a] + sizes[b]
-        if near and _depth(robot, surfaces, placements, a, b) > _OVERLAP:
+        if near and overlap_at(robot, surfaces, placements, a, b) > _OVERLAP:
             left.append(f"{body_name(robot, a)} and {body_name(robot, b)}")
         else:
             kept.append((a, b))
@@ -193,7 +193,7 @@ def _balls(
     return centres, sizes
 
 
-def _depth(
+def overlap_at(
     robot: Robot, surfaces: dict[int, Terrain], placements: list[pin.SE3], a: int, b: int
 ) -> float:
     """Overlap of two bodies, by their shapes and by their contact points [m]."""

@@ -1,9 +1,10 @@
 """Surfaces of bodies, from their collision geometry: hulls, convex parts, shapes."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
+from types import MappingProxyType
 from typing import Any
 
 import coal
@@ -18,6 +19,7 @@ from nmdp_pin.errors import MissingExtra, RobotError, TerrainError
 
 # Share of its volume by which a mesh may differ from its convex hull.
 _CONVEX = 1e-3
+_GRAIN = 1e-6  # of the size of a mesh, to which vertices are rounded where its hull is not closed
 # Concavity that a part may have, relative to the size of its mesh; CoACD's default.
 _CONCAVITY = 0.05
 _SEED = 0  # of CoACD's search, which makes the parts the same each time
@@ -42,6 +44,9 @@ def hull_arrays(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from trimesh.convex import convex_hull as hull_of  # slow to import
 
     hull = hull_of(points)
+    if not hull.is_watertight:  # vertices that nearly coincide have made faces without area
+        grain = _GRAIN * np.ptp(points, axis=0).max()
+        hull = hull_of(grain * np.unique(np.round(points / grain), axis=0))
     return np.array(hull.vertices), np.array(hull.faces)
 
 
@@ -91,11 +96,16 @@ def _parts(mesh: coal.BVHModelBase) -> list[np.ndarray]:
 
 
 def surfaces_of(
-    robot: Robot, joints: Sequence[int], *, friction: float | None = None
+    robot: Robot,
+    joints: Sequence[int],
+    *,
+    friction: float | None = None,
+    options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> tuple[dict[int, Terrain], list[str]]:
     """Surfaces of bodies from their collision geometry, in the frames of their joints, and notes.
 
-    A mesh that is not closed is replaced by its convex hull.
+    A mesh that is not closed is replaced by its convex hull. Friction is that of geometry without
+    options of its own, by name, which those of `Shape` are.
     """
     made: dict[int, Terrain] = {}
     notes: list[str] = []
@@ -104,7 +114,7 @@ def surfaces_of(
         shapes = []
         for item in objects:
             if int(item.parentJoint) == joint:
-                shape, hull = _shape(item, friction)
+                shape, hull = shape_of(item, options.get(item.name, {"friction": friction}))
                 shapes.append(shape)
                 if hull:
                     notes.append(f"{item.name}: not a closed mesh, touched as its convex hull")
@@ -133,13 +143,13 @@ def shaped_joints(robot: Robot) -> set[int]:
     return {int(item.parentJoint) for item in robot.require_collisions().geometryObjects} - {0}
 
 
-def _shape(item: pin.GeometryObject, friction: float | None) -> tuple[Shape, bool]:
+def shape_of(item: pin.GeometryObject, options: Mapping[str, Any]) -> tuple[Shape, bool]:
     """Shape of a collision geometry in the frame of the joint; True if it became its hull."""
     geometry, place = item.geometry, item.placement
     pose: dict[str, Any] = {
         "position": tuple(place.translation.tolist()),
         "rpy": tuple(pin.rpy.matrixToRpy(place.rotation).tolist()),
-        "friction": friction,
+        **options,
     }
     match geometry:
         case coal.Box():

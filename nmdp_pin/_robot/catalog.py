@@ -63,6 +63,11 @@ def is_robot(source: RobotSource) -> bool:
     return named or Path(text).name == SETTINGS_FILE or text.endswith(_DESCRIPTIONS)
 
 
+def is_mjcf(source: RobotSource) -> bool:
+    """Whether a source is an MJCF file."""
+    return Path(os.fspath(source)).suffix in MJCF
+
+
 def stands_at_zero(source: RobotSource, base: str | None = None) -> bool:
     """Whether a robot, before it is loaded, is known to stand with its lowest point at z = 0.
 

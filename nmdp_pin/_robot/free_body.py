@@ -136,7 +136,8 @@ def _prefixed(robot: Robot) -> Robot:
     links = tuple(_behind(robot.name, link) for link in points.links)
     points = replace(points, names=names, links=links)
     loops = tuple(loop.beside(robot.name) for loop in robot.loops)
-    return replace(robot, model=model, contact_points=points, loops=loops)
+    actuators = tuple(actuator.beside(robot.name) for actuator in robot.actuators)
+    return replace(robot, model=model, contact_points=points, loops=loops, actuators=actuators)
 
 
 def _behind(prefix: str, link: str) -> str:
@@ -165,6 +166,7 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         limits=a.limits.beside(b.limits, f"{b.name}/"),
         springs=(*a.springs, *(replace(s, joint=f"{b.name}/{s.joint}") for s in b.springs)),
         loops=(*a.loops, *b.loops),
+        actuators=(*a.actuators, *b.actuators),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
         frictions={**a.frictions, **_shifted(b.frictions, shift)},
         disabled=a.disabled | {(i + shift, j + shift) for i, j in b.disabled},

@@ -15,8 +15,7 @@ from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic, resolved, simple_joints
-from nmdp_pin._robot.loop import Loop
-from nmdp_pin._robot.loop_closure import with_loops
+from nmdp_pin._robot.loop_closure import with_loops_that_hold
 from nmdp_pin._robot.mjcf import describe_mjcf
 from nmdp_pin._robot.model import (
     FREE_JOINTS,
@@ -89,6 +88,7 @@ def load_robot(
     contact_points: ContactCount | None = None,
     decompose: bool = False,
     package_dirs: Sequence[FilePath] = (),
+    keyframe: str | None = None,
     limits: bool = True,
     visuals: bool = True,
 ) -> Robot:
@@ -113,6 +113,7 @@ def load_robot(
         decompose: divide collision meshes that are not convex into convex parts, by CoACD (extra
             `decomposition`), so that what is flat reaches into them; the parts are kept on disk.
         package_dirs: folders in which `package://` is looked up first.
+        keyframe: name of the keyframe of an MJCF file that is the standing pose; None: the first.
         limits: False leaves out the bounds of the joints: `Robot.limits` then holds none.
         visuals: False leaves out what the robot looks like, which saves reading its meshes.
 
@@ -126,7 +127,7 @@ def load_robot(
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
     robot = assemble(
         files,
-        describe(files, visuals=visuals),
+        describe(files, visuals=visuals, keyframe=keyframe),
         base=base,
         joints=joints,
         contacts=contacts,
@@ -139,10 +140,15 @@ def load_robot(
     return robot
 
 
-def describe(files: RobotFiles, *, visuals: bool) -> Description:
-    """Read the description of a robot."""
+def describe(
+    files: RobotFiles, *, visuals: bool, keyframe: str | None = None, scene: bool = False
+) -> Description:
+    """Read the description of a robot, of a scene with what stands still in it."""
     if files.urdf.suffix in MJCF:
-        return describe_mjcf(files.urdf, visuals=visuals)
+        return describe_mjcf(files.urdf, visuals=visuals, keyframe=keyframe, scene=scene)
+    if keyframe is not None:
+        what = f"has no keyframe '{keyframe}', which MJCF files have"
+        raise RobotError(what, file=str(files.urdf), element="keyframe")
     return describe_urdf(files.urdf, files.package_dirs, visuals=visuals)
 
 
@@ -192,7 +198,7 @@ def assemble(
     notes.append(why)
     if fixed and described.base == "fixed":
         notes.append(described.held)
-    if not files.settings_file and not fixed and len(points):
+    if not files.settings_file and not fixed and len(points) and not described.world:
         standing, height = _put_down(points, body, pose, root)
         notes.append(f"base put at {height:.4g} m, where its lowest contact point touches z = 0")
     idle = {m.joint for m in copies} | (srdf.passive if srdf else set())
@@ -202,8 +208,8 @@ def assemble(
     still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
     if limits and (empty := JointLimits.empty(model)):
         odd.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
-    notes += _unused(files, described, srdf, still)
-    return _looped(
+    notes += _unused(files, described, srdf, still, moving)
+    return with_loops_that_hold(
         Robot(
             name=files.name or described.name,
             model=model,
@@ -218,6 +224,8 @@ def assemble(
             springs=_springs(files, described, model),
             kp=kp,
             kd=kd,
+            actuators=tuple(a for a in described.actuators if {*a.arms} <= {*moving}),
+            world=described.world,
             disabled=_disabled(body, srdf.apart if srdf else described.apart),
             notes=tuple(notes),
             warnings=tuple(odd),
@@ -358,29 +366,24 @@ def _motors(
 
 
 def _unused(
-    files: RobotFiles, described: Description, srdf: Srdf | None, still: Sequence[str]
+    files: RobotFiles,
+    described: Description,
+    srdf: Srdf | None,
+    still: Sequence[str],
+    moving: Sequence[str],
 ) -> list[str]:
     """Sentences on what is given and not used; `still` are gaits of joints that are locked."""
+    idle = [a.name for a in described.actuators if not {*a.arms} <= {*moving}]
     folders = [str(folder) for folder in files.package_dirs if files.urdf.suffix in MJCF]
     given = {
         "gaits of joints that are locked, left out": still,
+        "actuators of joints that are locked, left out": idle,
         "package_dirs, of which MJCF files know nothing": folders,
         "joints of the SRDF that the URDF lacks or fixes": (
             srdf.strangers(files.posture, described.model) if srdf else []
         ),
     }
     return [f"{what}: {', '.join(names)}" for what, names in given.items() if names]
-
-
-def _looped(robot: Robot, loops: Sequence[Loop]) -> Robot:
-    """The robot with those loops whose ends move against each other."""
-    holding = [loop for loop in loops if loop.holds(robot.model, robot.source)]
-    closed = with_loops(robot, holding)
-    if len(holding) == len(loops):
-        return closed
-    idle = ", ".join(loop.name for loop in loops if loop not in holding)
-    note = f"loops of what does not move against each other, left out: {idle}"
-    return dataclasses.replace(closed, notes=(*robot.notes, note))
 
 
 def _disabled(body: RobotModel, apart: frozenset[frozenset[str]]) -> frozenset[tuple[int, int]]:

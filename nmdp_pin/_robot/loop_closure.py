@@ -89,3 +89,14 @@ def loop_energy(robot: Robot, q: np.ndarray) -> float:
             gaps, _ = loop.gaps(model, data, q)
             energy += 0.5 * float(gaps @ gaps) / loop.compliance
     return energy
+
+
+def with_loops_that_hold(robot: Robot, loops: Sequence[Loop]) -> Robot:
+    """The robot with those loops whose ends move against each other."""
+    holding = [loop for loop in loops if loop.holds(robot.model, robot.source)]
+    closed = with_loops(robot, holding)
+    if len(holding) == len(loops):
+        return closed
+    idle = ", ".join(loop.name for loop in loops if loop not in holding)
+    note = f"loops of what does not move against each other, left out: {idle}"
+    return replace(closed, notes=(*robot.notes, note))

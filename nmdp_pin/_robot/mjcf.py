@@ -11,10 +11,12 @@ import numpy as np
 
 from nmdp_pin._files.input_file import open_input
 from nmdp_pin._files.limited_process import within_limits
+from nmdp_pin._options import unknown
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.mjcf_loops import loops_of
 from nmdp_pin._robot.mjcf_model import BALL, FREE, MjcfModel
 from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
+from nmdp_pin._robot.mjcf_world import MjcfWorld
 from nmdp_pin._robot.model import HELD, LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin._words import one_line
 from nmdp_pin.errors import MissingExtra, RobotError
@@ -51,6 +53,10 @@ _JOINT = {
     "dof_solref": "solref_friction",
     "dof_solimp": "solimp_friction",
 }
+_TENDON = (
+    *("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature"),
+    *("limited", "actfrclimited"),
+)
 # Flags that change the motion; gravity's is simulated.
 _FLAGS = (
     *("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "DAMPER"),
@@ -58,39 +64,35 @@ _FLAGS = (
 )
 
 
-def describe_mjcf(path: Path, *, visuals: bool) -> Description:
-    """Description of an MJCF file.
+def describe_mjcf(
+    path: Path, *, visuals: bool, keyframe: str | None = None, scene: bool = False
+) -> Description:
+    """Description of an MJCF file, in the pose of a keyframe, None: the first one.
 
     A free joint of the only body of the world that moves becomes a floating base; those of several
     become a translation and a rotation each, the axes of the base. The joints of a body that has
-    several become a chain. Geometry that no joint moves is left out, unless it belongs to a body
-    that carries others that move.
+    several become a chain. Geometry that no joint moves is `Description.world` of a scene; else it
+    is left out, unless it belongs to a body that carries others that move.
     """
     m = _compiled(path)
     held = _hold_damped(m)
     _refuse(m, str(path))
     try:
         tree = MjcfModel(m)
-        motors = Motors(m, tree.joints)
+        mimics, copying = _mimics(m, tree.joints)
+        motors = Motors(m, tree.joints, mimics)
         tree.set_bounds(motors)
     except ValueError as error:
         raise RobotError(f"pinocchio cannot read it: {one_line(error)}", file=str(path)) from error
-    posture, root = tree.posture(m.key_qpos[0] if m.nkey else m.qpos0)
-    mimics, copying = _mimics(m, tree.joints, motors.driven)
+    key = _keyframe(m, keyframe, str(path))
+    posture, root = tree.posture(m.qpos0 if key is None else m.key_qpos[key])
     loops, others = loops_of(m, tree, copying)
-    scalar = [(tree.joints[j], m.jnt_dofadr[j]) for j in np.flatnonzero(m.jnt_type >= SLIDE)]
-    kp, kd = (
-        {name: float(values[v]) for name, v in scalar if values[v] > 0.0}
-        for values in (motors.kp, motors.kd)
-    )
     said = [f"joint '{old}' is called '{new}' here" for old, new in tree.renamed.items()]
     said += held
-    here = np.isin(m.geom_bodyid, [body for body in tree.at if body]) & ~tree.flat
-    still = np.count_nonzero((m.body_weldid[m.geom_bodyid] == 0) & ~here)
-    if still:
-        said.append(f"{still} <geom> of the world left out; the ground is the scenario's terrain")
     touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
     touching[[*m.pair_geom1, *m.pair_geom2]] = True
+    world = MjcfWorld(m, tree, touching) if scene else None
+    said += world.left_out if world else _world_left_out(m, tree)
     return Description(
         path,
         m.names.split(b"\0")[0].decode() or path.stem,
@@ -107,10 +109,43 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
         loops=loops,
         posture=posture,
         apart=tree.apart(),
-        kp=kp,
-        kd=kd,
-        warnings=(*said, *motors.left_out, *others, *_left_out(m, tree, touching)),
+        world=world.shapes if world else {},
+        shapes=world.options if world else {},
+        kp=motors.kp,
+        kd=motors.kd,
+        actuators=motors.actuators,
+        notes=_other_poses(m, key),
+        warnings=(
+            *said,
+            *motors.left_out,
+            *others,
+            *_left_out(m, tree, touching, key, scene=scene),
+        ),
     )
+
+
+def _world_left_out(m: Any, tree: MjcfModel) -> list[str]:
+    """A sentence on geometry that stands still and belongs to no body of the robot, if any."""
+    here = np.isin(m.geom_bodyid, [body for body in tree.at if body]) & ~tree.flat
+    still = np.count_nonzero((m.body_weldid[m.geom_bodyid] == 0) & ~here)
+    said = f"{still} <geom> of the world left out, which `load_scene` and `run` take"
+    return [said] if still else []
+
+
+def _keyframe(m: Any, name: str | None, file: str) -> int | None:
+    """Number of a keyframe by its name; None: there is none."""
+    names = [m.key(k).name for k in range(m.nkey)]
+    if name is None:
+        return 0 if names else None
+    if name not in names:
+        raise RobotError(unknown(name, "a keyframe", names), file=file, element="keyframe")
+    return names.index(name)
+
+
+def _other_poses(m: Any, key: int | None) -> tuple[str, ...]:
+    """A note on the keyframes besides the standing pose."""
+    names = [f"'{m.key(k).name or k}'" for k in range(m.nkey) if k != key]
+    return (f"other keyframes, for `keyframe`: {', '.join(names)}",) if names else ()
 
 
 def _compiled(path: Path) -> Any:
@@ -175,13 +210,14 @@ def _hold_damped(m: Any) -> list[str]:
     return [f"damping above {LARGEST_NUMBER:g} is taken as that, of joints {', '.join(names)}"]
 
 
-def _mimics(m: Any, names: list[str], driven: list[int]) -> tuple[tuple[Mimic, ...], set[int]]:
+def _mimics(m: Any, names: list[str]) -> tuple[tuple[Mimic, ...], set[int]]:
     """Linear equalities, which make a joint copy another, and their indices.
 
     Of the two joints of an equality that one is the primary which has a motor.
     """
-    from mujoco import mjtEq
+    from mujoco import mjtEq, mjtTrn
 
+    driven = m.actuator_trnid[m.actuator_trntype <= int(mjtTrn.mjTRN_JOINTINPARENT), 0].tolist()
     found, indices = [], set()
     for e in np.flatnonzero(m.eq_active0).tolist():
         a, b = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
@@ -196,7 +232,9 @@ def _mimics(m: Any, names: list[str], driven: list[int]) -> tuple[tuple[Mimic, .
     return tuple(found), indices
 
 
-def _left_out(m: Any, tree: MjcfModel, touching: np.ndarray) -> list[str]:
+def _left_out(
+    m: Any, tree: MjcfModel, touching: np.ndarray, key: int | None, *, scene: bool
+) -> list[str]:
     """What is not simulated besides actuators and equalities, one sentence each."""
     import mujoco
 
@@ -204,9 +242,15 @@ def _left_out(m: Any, tree: MjcfModel, touching: np.ndarray) -> list[str]:
     off = [key for key in _FLAGS if m.opt.disableflags & getattr(bits, f"mjDSBL_{key}")]
     base = [m.dof_armature[:6], m.dof_damping[:6], m.jnt_stiffness[:1]] if tree.floats else []
     dry = np.delete(m.dof_frictionloss, m.jnt_dofadr[m.jnt_type >= SLIDE])
-    start = [k for k in ("qvel", "act", "ctrl") if m.nkey and getattr(m, f"key_{k}")[0].any()]
+    start = [
+        name
+        for name in ("qvel", "act", "ctrl")
+        if key is not None and getattr(m, f"key_{name}")[key].any()
+    ]
     present = {
-        f"tendons, with their springs and limits ({m.ntendon})": m.ntendon,
+        f"springs, damping, dry friction and limits of tendons ({m.ntendon})": any(
+            np.any(getattr(m, f"tendon_{key}")) for key in _TENDON
+        ),
         "springs of joints that are not linear": m.jnt_stiffnesspoly.any(),
         "damping that is not linear": m.dof_dampingpoly.any(),
         "the rotors, the damping and the spring of the base": any(x.any() for x in base),
@@ -222,26 +266,27 @@ def _left_out(m: Any, tree: MjcfModel, touching: np.ndarray) -> list[str]:
         f"mocap bodies, which stand still ({m.nmocap})": m.nmocap,
         f"plugins ({m.nplugin})": m.nplugin,
         f"{', '.join(start)} of the keyframe, which is a pose here": start,
-        f"keyframes behind the first, the standing pose ({m.nkey - 1})": m.nkey > 1,
         f"that flags switch off: {', '.join(off).lower()}": off,
     }
     sentences = [f"not simulated: {what}" for what, there in present.items() if there]
-    options = _options(m, touching)
+    options = _options(m, touching, scene=scene)
     if options:
+        whose = "the contact law and" if scene else "the contact law, the terrain and"
         sentences.append(
-            f"options of contacts and joints left out ({', '.join(options)}): the contact law, "
-            "the terrain and the stops are the scenario's"
+            f"options of contacts and joints left out ({', '.join(options)}): {whose} the stops "
+            "are the scenario's"
         )
     return sentences
 
 
-def _options(m: Any, touching: np.ndarray) -> list[str]:
+def _options(m: Any, touching: np.ndarray, *, scene: bool) -> list[str]:
     """Options of geometry that touches, of joints and of equalities that are not the usual ones."""
     import mujoco
 
     usual = mujoco.MjSpec().default
     rows = {"jnt": m.jnt_limited != 0, "dof": m.dof_frictionloss > 0.0}
-    given = [(f"geom_{key}", touching, getattr(usual.geom, key)) for key in _CONTACT]
+    contact = _CONTACT[2:] if scene else _CONTACT  # friction and condim are those of shapes
+    given = [(f"geom_{key}", touching, getattr(usual.geom, key)) for key in contact]
     given += [(k, rows[k[:3]], getattr(usual.joint, name)) for k, name in _JOINT.items()]
     given += [
         (f"eq_{key}", m.eq_active0 != 0, getattr(usual.equality, key))
@@ -253,6 +298,7 @@ def _options(m: Any, touching: np.ndarray) -> list[str]:
     still = m.body_weldid[m.geom_bodyid] == 0
     types, affinities = m.geom_contype[:, None], m.geom_conaffinity
     ground = (types & affinities | (types & affinities).T)[still & touching][:, ~still & touching]
-    found += ["contype and conaffinity against the ground"] if (ground == 0).any() else []
+    if not scene and (ground == 0).any():
+        found.append("contype and conaffinity against the ground")
     found += ["<option> o_..."] if m.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE else []
     return found + (["<pair>"] if m.npair else [])

@@ -1,6 +1,5 @@
 """Equalities of a compiled MJCF file as closed loops."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ def _frames(m: Any, tree: MjcfModel, e: int, welded: bool) -> Loop:
         points = [data[:3], data[3:6]]
         second_in_first = placement(data[3:6], data[6:10])
         second_in_first.translation -= second_in_first.rotation @ data[:3]
-    (first, at_first), (second, at_second) = (_body(m, tree, body) for body in ids)
+    (first, at_first), (second, at_second) = (_body(tree, body) for body in ids)
     if not welded:
         point, other = at_first.act(np.array(points[0])), at_second.act(np.array(points[1]))
         return Connect(first=first, second=second, point=_three(point), other=_three(other))
@@ -62,20 +61,11 @@ def _three(x: np.ndarray) -> tuple[float, float, float]:
     return a, b, c
 
 
-def _body(m: Any, tree: MjcfModel, body: int) -> tuple[str, pin.SE3]:
+def _body(tree: MjcfModel, body: int) -> tuple[str, pin.SE3]:
     """Name of a body's frame, and where the body is in it; of those that stand still the world."""
     if body in tree.at and body > 0:
         return tree.bodies[body], pin.SE3.Identity()
-    place = pin.SE3.Identity()
-    for at in _upwards(m, body):
-        place = placement(m.body_pos[at], m.body_quat[at]) * place
-    return WORLD, place
-
-
-def _upwards(m: Any, body: int) -> Iterator[int]:
-    while body > 0:
-        yield body
-        body = int(m.body_parentid[body])
+    return WORLD, tree.still_place(body)
 
 
 def _coupling(m: Any, tree: MjcfModel, e: int) -> Coupling:

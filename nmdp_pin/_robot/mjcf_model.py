@@ -30,6 +30,7 @@ class MjcfModel:
         # joints of which the name was taken, and their new names
         self.renamed = {a: b for a, b in zip(given, self.joints, strict=True) if a and a != b}
         self.bodies = _unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))
+        self.geoms = _unique([m.geom(k).name for k in range(m.ngeom)], "geom")
         roots = {int(m.body_rootid[body]) for body in m.jnt_bodyid}
         # the only body of the world that moves has a free joint, which the model is without
         self.floats = len(roots) == 1 and m.jnt_type[0] == FREE
@@ -118,19 +119,26 @@ class MjcfModel:
     def geometry(self, wanted: np.ndarray) -> pin.GeometryModel:
         """Geometry of the bodies that is wanted, (ngeom,), without planes and height fields."""
         m, shapes = self._m, pin.GeometryModel()
-        names = _unique([m.geom(k).name for k in range(m.ngeom)], "geom")
         for k in np.flatnonzero(wanted & (m.geom_bodyid != 0)).tolist():
-            solid = _solid(m, k) if int(m.geom_bodyid[k]) in self.at else None
+            solid = solid_of(m, k) if int(m.geom_bodyid[k]) in self.at else None
             if solid is None:
                 continue
             joint, frame, place = self.at[int(m.geom_bodyid[k])]
             place = place * placement(m.geom_pos[k], m.geom_quat[k])
-            shape = pin.GeometryObject(names[k], joint, frame, place, solid)
+            shape = pin.GeometryObject(self.geoms[k], joint, frame, place, solid)
             color, material = m.geom_rgba[k], int(m.geom_matid[k])
             color = m.mat_rgba[material] if material >= 0 and (color == _GREY).all() else color
             shape.meshColor = np.array(color, dtype=float)
             shapes.addGeometryObject(shape)
         return shapes
+
+    def still_place(self, body: int) -> pin.SE3:
+        """Placement in the world of a body that does not move."""
+        m, place = self._m, pin.SE3.Identity()
+        while body > 0:
+            place = placement(m.body_pos[body], m.body_quat[body]) * place
+            body = int(m.body_parentid[body])
+        return place
 
     def _add_body(self, body: int) -> None:
         m, model, name = self._m, self.model, self.bodies[body]
@@ -171,7 +179,7 @@ class MjcfModel:
         return int(joint)
 
 
-def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
+def solid_of(m: Any, k: int) -> coal.CollisionGeometry | None:
     """Geometry in its own frame; None: a plane or a height field."""
     from mujoco import mjtGeom
 

@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot.actuator import Actuator
 from nmdp_pin._robot.joint_limits import Mimic, named_joints
 from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.settings import Base
 from nmdp_pin._robot.spring import Spring
+from nmdp_pin._terrain import Shape
 
 # The largest robot known has 150 links.
 MAX_LINKS = 500
@@ -50,8 +53,12 @@ class Description:
     loops: tuple[Loop, ...] = ()
     posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)  # 0 where absent
     apart: frozenset[frozenset[str]] = frozenset()  # pairs of links that never touch
+    # of a scene: shapes that stand still by name, and options of the shapes of all geometry
+    world: Mapping[str, Shape] = field(default_factory=dict)
+    shapes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
+    actuators: tuple[Actuator, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     missing_visuals: Missing = ()

@@ -14,7 +14,7 @@ from nmdp_pin._robot.contact_geometry import directions, extreme_points
 from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.feasibility import how_often
 from nmdp_pin._robot.robot import Robot
-from nmdp_pin._terrain import HeightField, Mesh, Plane, Terrain
+from nmdp_pin._terrain import HeightField, Mesh, Plane, Shape, Terrain
 from nmdp_pin._terrain.shape import LARGEST
 
 GROUND = "the ground"
@@ -54,7 +54,6 @@ class OverlapCheck:
     def __init__(self, robot: Robot, terrain: Terrain) -> None:
         self._model, self._data = robot.model, robot.model.createData()
         rough = [shape for shape in terrain.shapes if isinstance(shape, Mesh | HeightField)]
-        self._rough = Terrain(rough) if rough else None
         self._shapes, self._links = pin.GeometryModel(), list[str]()
         items = robot.collision_model.geometryObjects if robot.collision_model else ()
         flat, solid = [], []
@@ -66,20 +65,32 @@ class OverlapCheck:
             solid.append(
                 flat[-1] if convex else self._add(link, carrier, item.placement, item.geometry)
             )
-        moving = [k for k, item in enumerate(items) if item.parentJoint]
+        moving, own = [k for k, item in enumerate(items) if item.parentJoint], _own_shapes(robot)
+
+        def meet(k: int, other: Shape | None) -> bool:
+            shape = own[k]
+            return shape is None or other is None or shape.meets(other)
+
         for shape in terrain.shapes:
             ground = self._add(GROUND, 0, shape.placement, shape.collision_geometry())
             touching = flat if isinstance(shape, Plane | Mesh | HeightField) else solid
             for k in moving:
-                self._shapes.addCollisionPair(pin.CollisionPair(touching[k], ground))
+                if meet(k, shape):
+                    self._shapes.addCollisionPair(pin.CollisionPair(touching[k], ground))
         for i, j in itertools.combinations(range(len(items)), 2):
-            if not connected(robot.model, int(items[i].parentJoint), int(items[j].parentJoint)):
+            a, b = int(items[i].parentJoint), int(items[j].parentJoint)
+            if not connected(robot.model, a, b) and meet(i, own[j]):
                 self._shapes.addCollisionPair(pin.CollisionPair(solid[i], solid[j]))
-        self._points = [  # joint, link, centre and radius
-            (int(items[k].parentJoint), self._links[flat[k]], items[k].placement.act(x), radius)
-            for k in moving
-            for x, radius in _spheres(items[k].geometry)
-        ]
+        self._points = list[tuple[Terrain, int, str, np.ndarray, np.ndarray]]()
+        parts = dict[tuple[int, ...], Terrain]()
+        for k in moving if rough else []:  # meshes and height fields, joint, link, centres, radii
+            met = tuple(i for i, shape in enumerate(rough) if meet(k, shape))
+            centres, radii = zip(*_spheres(items[k].geometry), strict=True)
+            placed = np.array([items[k].placement.act(x) for x in centres])
+            link, carrier = self._links[flat[k]], int(items[k].parentJoint)
+            if met:
+                parts[met] = parts.get(met) or Terrain([rough[i] for i in met])
+                self._points.append((parts[met], carrier, link, placed, np.array(radii)))
         self._pairs = [
             (self._links[pair.first], self._links[pair.second])
             for pair in self._shapes.collisionPairs
@@ -145,12 +156,23 @@ class OverlapCheck:
 
     def _of_points(self) -> Iterator[tuple[tuple[str, str], float]]:
         """Links and depths of their points in meshes and height fields, to coal mere surfaces."""
-        if self._rough and self._points:
-            joints, links, centres, radii = zip(*self._points, strict=True)
-            world = in_world(self._data, np.array(joints), np.array(centres))
-            depths = np.array(radii) - self._rough.query(world).distance
-            for k in np.flatnonzero(depths > 0.0):
-                yield (links[k], GROUND), float(depths[k])
+        for rough, joint, link, centres, radii in self._points:
+            world = in_world(self._data, np.full(len(centres), joint), centres)
+            depth = float((radii - rough.query(world).distance).max())
+            if depth > 0.0:
+                yield (link, GROUND), depth
+
+
+def _own_shapes(robot: Robot) -> list[Shape | None]:
+    """Shapes of `Robot.surfaces` that the collision geometry is, in its order; None: of no mask."""
+    items = robot.collision_model.geometryObjects if robot.collision_model else ()
+    found: list[Shape | None] = [None] * len(items)
+    for joint, surface in robot.surfaces.items():
+        rows = [k for k, item in enumerate(items) if int(item.parentJoint) == joint]
+        if len(rows) == len(surface.shapes):
+            for k, shape in zip(rows, surface.shapes, strict=True):
+                found[k] = shape
+    return found
 
 
 def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarray) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot.actuator import Actuator
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._robot.gait import Gait
@@ -16,7 +17,7 @@ from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._robot.spring import Spring
 from nmdp_pin._state.read_only_array import read_only
 from nmdp_pin._state.state import State
-from nmdp_pin._terrain import Terrain
+from nmdp_pin._terrain import Shape, Terrain
 from nmdp_pin.errors import RobotError
 
 # Contact points so little above the lowest one carry the robot as well [m].
@@ -44,10 +45,12 @@ class Robot:
         loops: closed loops, which the standing pose closes; `with_loops` adds them.
         kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
         kd: velocity gains of them, by joint [N m s/rad or N s/m].
+        actuators: those of an MJCF file, which `Actuators` controls.
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
             joints, by the index of the joint.
         disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
             or MJCF file says.
+        world: shapes that stand still in the file of a scene, by name, see `load_scene`.
         frictions: friction coefficients of pairs of joints, the lower index first and 0 for the
             terrain, in the place of those of their shapes.
         notes: choices made while loading, one sentence each.
@@ -74,7 +77,9 @@ class Robot:
     loops: tuple[Loop, ...] = ()
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
+    actuators: tuple[Actuator, ...] = ()
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
+    world: Mapping[str, Shape] = field(default_factory=dict)
     disabled: frozenset[tuple[int, int]] = frozenset()
     frictions: Mapping[tuple[int, int], float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

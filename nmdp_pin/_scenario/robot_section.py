@@ -61,6 +61,11 @@ class RobotKeys(OptionsSection):
         description="friction coefficient of the links that bodies may touch; the default is that "
         "of what they touch",
     )
+    scene: Flag = Field(
+        False,
+        description="true: what stands still in its file is terrain besides `terrain.shapes`; of "
+        "an MJCF file friction, masks and contacts between bodies are the file's",
+    )
     initial: InitialSection = Field(
         default_factory=lambda: InitialSection.model_validate({}), description="table"
     )

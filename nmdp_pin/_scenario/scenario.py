@@ -19,8 +19,10 @@ from nmdp_pin._integrators.presets import PRESETS
 from nmdp_pin._options import seconds
 from nmdp_pin._robot import (
     Robot,
+    is_mjcf,
     is_robot,
     load_robot,
+    robot_of_scene,
     stands_at_zero,
     surface_names,
     with_frictions,
@@ -138,7 +140,8 @@ class Scenario(Section):
 
         Args:
             source: bundled name or path of a TOML file; or name or file of a robot, which then
-                holds its pose on flat ground, below it as it is with all overrides.
+                holds its pose on flat ground, below it as it is with all overrides, or in the
+                world of an MJCF file that has one.
             overrides: overrides such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4";
                 "contact.friction" is the friction of all shapes. An override of integrator.name
                 drops options that the new method lacks, and replaces a [contact] of the wrong
@@ -161,11 +164,17 @@ class Scenario(Section):
         for override in overrides:
             apply_override(table, override, file=str(path))
         scenario = cls.from_dict(table, file=str(path), folder=path.parent)
-        if ground is None or "height" in ground or ground["kind"] != "plane":
-            return scenario
-        if all(shape is not ground for shape in table["terrain"]["shapes"]):
+        shapes = table["terrain"].get("shapes", [])
+        if ground is None or all(shape is not ground for shape in shapes):
             return scenario  # the ground is another one
-        ground["height"] = ground_below(scenario._lowest_point())
+        robot = scenario._robot_that_may_float()
+        if robot is not None and robot.world and is_mjcf(source):
+            if ground != {"kind": "plane"}:
+                what = "the ground is that of the file; robot.scene=false leaves it out"
+                raise ScenarioError(what, file=str(path), key="terrain.shapes.0")
+            shapes.remove(ground)
+        elif "height" not in ground and ground["kind"] == "plane":
+            ground["height"] = ground_below(scenario._lowest_point(robot))
         return cls.from_dict(table, file=str(path), folder=path.parent)
 
     @classmethod
@@ -210,29 +219,39 @@ class Scenario(Section):
 
     def _bare_robot(self, *, visuals: bool) -> Robot:
         """The robot without objects."""
-        return load_robot(self.robot.source, visuals=visuals, **self.robot.options())
+        options = self.robot.options() | {"visuals": visuals}
+        if self.robot.scene:
+            friction = self.robot.link_friction
+            return robot_of_scene(self.robot.source, friction=friction, **options)
+        return load_robot(self.robot.source, **options)
 
-    def _lowest_point(self) -> float:
+    def _robot_that_may_float(self) -> Robot | None:
+        """The robot without objects; None where it is known to stand on the ground."""
+        base = self.robot.options().get("base")
+        known = stands_at_zero(self.robot.source, base)
+        return None if known else self._bare_robot(visuals=False)
+
+    def _lowest_point(self, robot: Robot | None) -> float:
         """Height of the lowest contact point where the robot stands, or starts on a fixed base [m].
 
         A robot that moves may begin above its ground.
         """
-        if stands_at_zero(self.robot.source, self.robot.options().get("base")):
+        if robot is None:
             return 0.0
-        robot = self._bare_robot(visuals=False)
         if robot.floating:
             return robot.lowest_point
         q = initial_state(robot, self.robot.initial, file=self._file).q
         return float(robot.contact_points.bottoms(robot.model, q).min(initial=np.inf))
 
-    def build_terrain(self) -> Terrain:
-        """Build the terrain.
+    def build_terrain(self, robot: Robot) -> Terrain:
+        """Build the terrain, with what stands still in the file of the robot.
 
         Raises:
             ScenarioError: there is no shape.
         """
         with self._blame("terrain"):
-            return Terrain([section.shape for section in self.terrain.shapes])
+            shapes = [section.shape for section in self.terrain.shapes]
+            return Terrain([*shapes, *robot.world.values()])
 
     def build(self, *, visuals: bool = True) -> Setup:
         """Compose robot, terrain, contact model, method and controller.
@@ -245,12 +264,13 @@ class Scenario(Section):
             ScenarioError: parts do not fit each other, such as a gait that the robot lacks.
         """
         robot = self.build_robot(visuals=visuals)
-        terrain = self.build_terrain()
+        terrain = self.build_terrain(robot)
         state = initial_state(robot, self.robot.initial, file=self._file)
         for item in self.objects:
             item.set_velocity(robot.model, state.q, state.v)
         with self._blame("contact"):
-            names = [section.name for section in self.terrain.shapes] + surface_names(robot)
+            names = [section.name for section in self.terrain.shapes]
+            names += [*robot.world, *surface_names(robot)]
             law = build_contact(self.contact, self.contact_rules, robot, names)
         with self._blame("controller"):
             controller = self.controller.build(robot, state.q)

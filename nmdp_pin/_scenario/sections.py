@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, PrivateAttr, SerializeAsAny, model_validator
 
 from nmdp_pin._contact import DryFriction, Penalty
+from nmdp_pin._control.actuators import Actuators
 from nmdp_pin._control.controller import Controller
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
@@ -70,6 +71,7 @@ def stable_pd(
 
 
 CONTROLLERS: dict[str, Any] = {
+    "actuators": Actuators,
     "stable-pd": stable_pd,
     "velocity": VelocityServo,
     "hold": hold,
@@ -119,7 +121,9 @@ class FrictionSection(Section):
 class TerrainSection(Section):
     """The static world, composed of shapes."""
 
-    shapes: tuple[AnyShape, ...] = Field(description="list of tables")
+    shapes: tuple[AnyShape, ...] = Field(
+        (), description="list of tables, of which a robot's `scene` needs none"
+    )
 
 
 class ControlSection(OptionsSection):

@@ -136,9 +136,11 @@ def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:
         return None
     text = os.fspath(source)
     named = Path(text).name == text and not Path(text).suffix
+    described = {"urdf": os.path.abspath(os.path.expanduser(text))}
+    bare = {} if text.endswith(".toml") else {"scene": True}
     return {
         "duration": DURATION,
-        "robot": {"name": text} if named else {"urdf": os.path.abspath(os.path.expanduser(text))},
+        "robot": {"name": text} if named else described | bare,
         "terrain": {"shapes": [{"kind": "plane"}]},
         "contact": {"static_depth": STATIC_DEPTH},
         "integrator": {"dt": STEP},

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from nmdp_pin._options import Number, Positive, Vector3, check_fields
+from nmdp_pin._options import Count, Number, Positive, Vector3, check_fields
 from nmdp_pin.errors import TerrainError
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ else:
 Vector = Vector3
 Lengths = tuple[Positive, Positive, Positive]
 Friction = Annotated[Number, Field(ge=0, le=10)]
+Bits = Annotated[Count, Field(ge=0)]
+Mask = tuple[Bits, Bits]
 
 LARGEST = 1e9  # [m] of heights and vertices; further out they no longer resolve a micrometre
 DEFAULT_FRICTION = 0.7  # [-] rubber on concrete, and the papers' scenarios
@@ -34,12 +36,15 @@ class Shape(abc.ABC):
     Args:
         friction: friction coefficient; None: that of what it touches, and 0.7 where that has none
             either [-].
+        mask: two sets of bits, as the contype and conaffinity of MJCF: two shapes may touch where
+            the first one of either shares a bit with the second one of the other; None: all may.
 
     Raises:
         TerrainError: an option is out of range.
     """
 
     friction: Friction | None = None
+    mask: Mask | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, TerrainError)
@@ -52,6 +57,12 @@ class Shape(abc.ABC):
     def coefficient(self) -> float:
         """Its friction coefficient on what has none of its own [-]."""
         return DEFAULT_FRICTION if self.friction is None else self.friction
+
+    def meets(self, other: "Shape") -> bool:
+        """Whether the masks let two shapes touch."""
+        if self.mask is None or other.mask is None:
+            return True
+        return bool(self.mask[0] & other.mask[1] or other.mask[0] & self.mask[1])
 
     @abc.abstractmethod
     def collision_geometry(self) -> coal.CollisionGeometry:
@@ -84,6 +95,17 @@ class Solid(Shape):
     def placement(self) -> pin.SE3:
         """Pose of the shape's frame in the world."""
         return pin.SE3(pin.rpy.rpyToMatrix(np.array(self.rpy)), np.array(self.position))
+
+
+def masks_of(meets: np.ndarray) -> list[Mask | None]:
+    """Masks of shapes whose pairs may touch where this symmetric table is true, (n, n)."""
+    _, first, classes = np.unique(meets, axis=0, return_index=True, return_inverse=True)
+    of_classes = meets[np.ix_(first, first)]  # alike rows have alike columns
+    masks = [
+        None if row.all() else (1 << c, sum(1 << int(d) for d in row.nonzero()[0]))
+        for c, row in enumerate(of_classes)
+    ]
+    return [masks[c] for c in classes.reshape(-1).tolist()]
 
 
 def checked_table(shape: Shape, option: str, value: object, columns: int | None) -> np.ndarray:

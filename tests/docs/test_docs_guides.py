@@ -12,7 +12,8 @@ HEIGHT = 0.005  # [m]; the last digit of a search may change with the solver
 
 
 @pytest.mark.parametrize(
-    "name", ["control_and_sensing.md", "getting_started.md", "scenarios.md", "terrain.md"]
+    "name",
+    ["control_and_sensing.md", "getting_started.md", "scenarios.md", "scenes.md", "terrain.md"],
 )
 def test_the_code_runs(name, tmp_path, monkeypatch):
     """A reader who pastes it into a file gets no error."""

@@ -6,7 +6,8 @@ import pytest
 
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._robot.body_contacts import connected
-from nmdp_pin._terrain import Box, Ellipsoid, Sphere
+from nmdp_pin._robot.body_surfaces import hull_arrays
+from nmdp_pin._terrain import Box, Ellipsoid, Mesh, Sphere
 from nmdp_pin.errors import RobotError
 
 BALL = Sphere(radius=0.1)
@@ -90,3 +91,14 @@ def test_pairs_that_are_none():
     ):
         with pytest.raises(RobotError, match=words):
             touching(robot, [pair])
+
+
+def test_hulls_of_vertices_that_nearly_coincide_are_closed():
+    """As in exports of CAD, whose faces share corners up to rounding."""
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0.0, 2.0 * np.pi, 200)
+    disc = np.column_stack([np.cos(angle), np.sin(angle), np.repeat([-0.3, 0.3], 100)])
+    vertices = np.concatenate([disc, disc + 3e-8 * rng.standard_normal(disc.shape)])
+    corners, faces = hull_arrays(0.03 * vertices)
+    hull = Mesh(vertices=corners, faces=faces)
+    assert hull.collision_geometry().computeVolume() == pytest.approx(5.05e-5, rel=2e-2)

@@ -174,13 +174,15 @@ def _pairs_of_points(
 ) -> Iterator[_Pair]:
     """Pairs of the contact points, but for those with rows that need none."""
     points, own = robot.contact_points, own_rows(robot, tables.by_joint, tables.rows_of)
-    kinds = tables.kinds[:, KIND].tolist()
+    kinds, surfaces = tables.kinds[:, KIND].tolist(), tables.by_joint.values()
+    shapes = [s.shapes[index] for s in surfaces for index in s.arrays.kinds[:, INDEX].tolist()]
     columns = points.joints.tolist(), points.touches.tolist(), _count_of(points.semi_axes).tolist()
     places = zip(points.positions, points.radii.tolist(), points.semi_axes, strict=True)
     for point, (place, joint, touched, count) in enumerate(zip(places, *columns, strict=True)):
         for slot in range(N_RIM if count == 2 else 1):
             for row in tables.rows_of[touched]:
-                if (point, row) not in needless:
+                apart = own[point] >= 0 and not shapes[own[point]].meets(shapes[row])
+                if (point, row) not in needless and not apart:
                     shape = kinds[row]
                     kind, bodies = _kind_of(count, shape), (joint, touched)
                     pair = _Pair(kind, bodies, *place, row, row, point, slot, own[point])

@@ -13,7 +13,7 @@ from nmdp_pin._kernels.geometry.polytopes import (
     Polytopes,
 )
 from nmdp_pin._robot import Robot
-from nmdp_pin._terrain import Terrain
+from nmdp_pin._terrain import Shape, Terrain
 
 _NONE = np.zeros(0, np.int64)
 
@@ -44,10 +44,11 @@ def polytope_pairs(
     """
     points = robot.contact_points
     joints, touches = points.joints.tolist(), points.touches.tolist()
-    hulls: list[Hull] = []
+    hulls, shapes = list[Hull](), dict[int, Shape]()
     for body, surface in surfaces.items():
         for row, (_, index, _) in zip(rows_of[body], surface.arrays.kinds.tolist(), strict=True):
-            hulls += hulls_of(robot, body, row, surface.shapes[index])
+            shapes[row] = surface.shapes[index]
+            hulls += hulls_of(robot, body, row, shapes[row])
     of_bodies = grouped(zip(joints, touches, strict=True))
     facing = of_bodies.keys()
     pairs, numbers, needless = [], [], set()
@@ -57,6 +58,8 @@ def polytope_pairs(
         unlike = rims[0] is not rims[1] or curved[0] is not curved[1]
         of_world = one.body == 0 and unlike and (rims[0] or curved[1])
         if (one.body, other.body) not in facing and not of_world:
+            continue
+        if not shapes[one.row].meets(shapes[other.row]):
             continue
         if of_world and (other.body, 0) not in facing:
             continue

@@ -72,6 +72,8 @@ def solid_pairs(
         kinds = type(one[2]), type(other[2])
         if one[0] == other[0] or Sphere in kinds or not {Cone, Cylinder} & {*kinds}:
             continue
+        if not one[2].meets(other[2]):
+            continue
         for (a, row, top), (b, below, under) in ((one, other), (other, one)):
             if (reported := reported_at(a, row, b)) >= 0:
                 both, seams = (surfaces[a], surfaces[b]), not joined.isdisjoint((row, below))

@@ -81,7 +81,7 @@ def touches(
         for row, shape in _shapes(surfaces[body], rows_of[body]):
             reported = reported_point(robot, body, shape)
             for own, point in points if reported >= 0 else []:
-                if not _feels(shape, own, point):
+                if not shape.meets(own) or not _feels(shape, own, point):
                     continue
                 swept, slots = point.semi_axes.any(), 1
                 if swept and not point.semi_axes[2].any():
