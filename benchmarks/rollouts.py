@@ -1,7 +1,7 @@
 """Throughput of rollouts of Go2 on four feet, and what two processes cost.
 
     OMP_NUM_THREADS=1 python benchmarks/rollouts.py [--trajectories 96] [--steps 50]
-        [--rounds 3] [--csv docs/results/rollouts.csv]
+        [--rounds 3]
 
 Targets of the joints are the standing pose, and the same with normal noise that is new every five
 steps, of 20 ms. Rates are steps per second of CPU time, the best of several rounds; "one by one" is
@@ -24,7 +24,6 @@ import pinocchio as pin
 
 from nmdp_pin import Command, FrictionCone, Halving, Plane, Simulator, Terrain, load_robot
 from nmdp_pin._contact import Penalty
-from nmdp_pin.experiments.data_file import write_data
 from nmdp_pin.rollout import Rollout, rollout
 
 H, NOISE, PERIOD = 0.02, 0.15, 5  # [s], [rad], steps
@@ -123,10 +122,8 @@ def main() -> None:
     parser.add_argument("--trajectories", type=int, default=96)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--csv", type=Path)
     given = parser.parse_args()
     robot = load_robot("go2", contacts="feet")
-    rows = []
     print("|", " | ".join(COLUMNS), "|\n" + "|---" * len(COLUMNS) + "|")
     for method, options, bars in CASES:
         law = Penalty()
@@ -143,10 +140,8 @@ def main() -> None:
         name = ", order ".join([method, *map(str, options.values())])
         for noise, bar in zip((0.0, NOISE), bars, strict=True):
             rate, *rest = row(simulator, noise, given.trajectories, given.steps, given.rounds)
-            rows.append((name, noise, rate, bar, *rest))
-            print("|", " | ".join(map(str, rows[-1])), "|", flush=True)
-    if given.csv is not None:
-        write_data(given.csv, COLUMNS, rows)
+            cells = map(str, (name, noise, rate, bar, *rest))
+            print("|", " | ".join(cells), "|", flush=True)
 
 
 if __name__ == "__main__":

@@ -123,6 +123,7 @@ PARTS = (
     Part("falls", "benchmarks/falls.py --number 500", 1.0, {"falls": 0}),
     _script("obstacles", 18.0, "obstacles"),
     _script("pile", 1.5, "pile"),
+    _script("rollouts", 2.0, "rollouts"),
     _script("viewer_frame", 0.5, "viewer-frame"),
     Part("methods qp", f"benchmarks/methods.py {_QP}", 2.0, {"qp-jump": 0, "qp-walk": 1}),
     Part("step alone", f"benchmarks/step.py {_GO2}", 0.1, {"step-alone": 0}),
