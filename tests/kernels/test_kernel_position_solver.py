@@ -9,6 +9,7 @@ from position_steps import Step
 
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control import Command
+from nmdp_pin._dynamics.commands import new_plan, write_plan
 from nmdp_pin._kernels.step import levenberg_marquardt as lm
 from nmdp_pin._robot import free_body
 from nmdp_pin._state.state import State
@@ -150,13 +151,14 @@ def test_trajectories_are_steps_one_after_another(method):
         assert made.status.ok
         at = made.state
         expected.append(np.concatenate([at.q, at.v]))
-    command = Command(kp=command.kp, q_target=state.q)
-    x = np.full((3, len(expected[0])), np.nan)
-    assert step.method.trajectory(state, command, torques, H, x) == 3
+    plan, x = new_plan(3, len(state.q), step.nv), np.full((3, len(expected[0])), np.nan)
+    write_plan(plan, slice(None), Command(kp=command.kp, q_target=state.q))
+    plan.tau[:] = torques
+    assert step.method.advance(state, plan, 0, H, x)[0] == 3
     assert x == pytest.approx(np.array(expected), abs=ROUNDING)
-    torques[1], x[:] = np.nan, np.nan
+    plan.tau[1], x[:] = np.nan, np.nan
     with np.errstate(all="ignore"):
-        assert step.method.trajectory(state, command, torques, H, x) == 1
+        assert step.method.advance(state, plan, 0, H, x)[0] == 1
     assert x[0] == pytest.approx(expected[0], abs=ROUNDING)
     assert np.isnan(x[1:]).all()
 
@@ -169,7 +171,9 @@ def test_the_tolerance_of_a_trajectory_grows_with_the_configuration(share, moves
     floor = np.linalg.norm(step.evaluate(state.q)) / (1.0 + np.abs(state.q).max())
     nq, x = len(state.q), np.full((1, len(state.q) + step.nv), np.nan)
     step.memory.tolerance, step.scene.tree.inertia = 0.0, share * floor * H**2 / lm.ROUNDING
-    assert lm.roll(step.memory, np.zeros((1, step.nv)), x) == 1
+    plan = new_plan(1, nq, step.nv)
+    write_plan(plan, 0, Command())
+    assert lm.roll(step.memory, plan, 0, x) == 1
     assert np.array_equal(x[0, :nq], state.q) is not moves
 
 

@@ -11,9 +11,9 @@ import pytest
 from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
+from nmdp_pin._integrators import nmdp
 from nmdp_pin._kernels.geometry.planes import place_references
 from nmdp_pin._kernels.step import outcomes, step_records
-from nmdp_pin._kernels.step import step as step_kernels
 from nmdp_pin._kernels.step import tolerances as tolerances_module
 from nmdp_pin._kernels.step.stage import evaluate, kinematics
 from nmdp_pin._kernels.step.stage_records import GAP, RESIDUAL, SLIP
@@ -551,7 +551,7 @@ def test_bad_options(name, value):
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
 def test_steps_of_a_robot(method, dt, order, monkeypatch):
     """Every solve of a jump ends with slip and G within their tolerances, in few iterations."""
-    make_step, iterations, stages = step_kernels.make_step, 0, 0
+    make_step, iterations, stages = nmdp.make_step, 0, 0
 
     def recorded(step):
         nonlocal iterations, stages
@@ -571,7 +571,7 @@ def test_steps_of_a_robot(method, dt, order, monkeypatch):
         assert at.sums[SLIP] <= share * options.slip * made.a[-1, -1] * step.start.h
         assert at.sums[GAP] >= -1e-12 * system.tree.weight
 
-    monkeypatch.setattr(step_kernels, "make_step", recorded)
+    monkeypatch.setattr(nmdp, "make_step", recorded)
     setup = Scenario.load(
         "robosimian-jump-paper",
         overrides=[

@@ -81,7 +81,8 @@ def test_small_loads_make_soft_springs(tmp_path, monkeypatch):
     """Stops and copies of what weighs a hundredth of a newton are as soft as that."""
     text = gripper().replace("continuous", "revolute")
     bot = load_robot(write(tmp_path, text), base="fixed")
-    monkeypatch.setattr(joint_bounds, "largest_loads", lambda robot: np.full(robot.model.nv, 0.01))
+    loads = np.full(bot.model.nv, 0.01)
+    monkeypatch.setattr(joint_bounds, "largest_loads", lambda *_: loads)
     joints = joints_of(bot)
     np.testing.assert_allclose(joints.stiffness, 0.01 / 1e-4)
     np.testing.assert_allclose(joints.springs.stiffness, 0.01 / 1e-6)

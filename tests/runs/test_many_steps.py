@@ -74,7 +74,7 @@ def assert_made_one_by_one(found, simulator, state, commands):
     end = found.final[0]
     assert end.t == state.t
     if state.warm is not None:
-        for name in ("contacts", "w", "joints", "a", "forces"):
+        for name in ("contacts", "w", "joints", "a", "forces", "tau"):
             own, other = getattr(end.warm, name), getattr(state.warm, name)
             assert np.array_equal(own, other), name
     return results

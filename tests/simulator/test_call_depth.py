@@ -4,14 +4,13 @@ import sys
 
 import pytest
 
-from nmdp_pin._integrators import position_minimiser
-from nmdp_pin._kernels.step import step
+from nmdp_pin._integrators import nmdp, position_minimiser
 from nmdp_pin._scenario import Scenario
 
 MOST = 6  # frames, with those of Simulator.step, of what controllers say and np.errstate
 KERNELS = {
-    "ne-nmdp": (step, "make_step"),
-    "pbd-nmdp": (step, "make_step"),
+    "ne-nmdp": (nmdp, "make_step"),
+    "pbd-nmdp": (nmdp, "make_step"),
     "pbfd": (position_minimiser, "minimise_step"),
 }
 
