@@ -2,14 +2,14 @@
 
     python tools/mutation.py nmdp_pin/_papers/projection.py --sample 40
     python tools/mutation.py nmdp_pin/_robot/gait.py --tests tests/simulator/test_control.py
-    python tools/mutation.py --sample 20            # every module of [tool.mutation]
+    python tools/mutation.py --sample 20            # every module of mutation.toml
     python tools/mutation.py --draw 200 --seed 7    # among all errors of all modules
 
 An error is a changed operator, comparison, constant or sign, a condition turned round, or a
 statement left out. Sizes of arrays and ends of slices become less, since more of them changes
 nothing; bounds become strict or open only where a number or a size is compared, since computed
 numbers are not equal.
-The tests of a module are those that [tool.mutation] of pyproject.toml lists for it and its folder,
+The tests of a module are those that tools/mutation.toml lists for it and its folder,
 the quick ones first, the slow ones for what survives them; a test that fails must pass without the
 error. They run in a copy of the checkout, so the checkout is never changed. What survives is
 printed as `file:line: old -> new`: a hole in the tests, or an error that changes nothing.
@@ -288,14 +288,14 @@ def main() -> None:
     """Runs the tests once for each planted error."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without its tests and its copy
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("modules", nargs="*", help="paths; none: all of [tool.mutation]")
+    parser.add_argument("modules", nargs="*", help="paths; none: all of mutation.toml")
     parser.add_argument("--tests", nargs="+", help="files of tests, instead of the listed ones")
     parser.add_argument("--sample", type=int, help="plant so many errors a module (all)")
     parser.add_argument("--draw", type=int, help="plant so many errors in all")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     options = parser.parse_args()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    listed: dict[str, list[str]] = project["tool"]["mutation"]
+    table = ROOT / "tools" / "mutation.toml"
+    listed: dict[str, list[str]] = tomllib.loads(table.read_text(encoding="utf-8"))
     modules = options.modules or [name for name in listed if not name.endswith("/")]
     drawn = {module: mutants(module) for module in modules}
     if options.draw is not None:
