@@ -132,8 +132,9 @@ def state_vi(
     asked, motors, A = np.empty((nv, nv)), np.empty(nv, np.int64), linear.A.copy()
     number = motor_rows(system, stage, at, asked, motors)
     blocks = k + number
-    first, dofs = np.empty(blocks + 1, np.int64), np.empty((blocks, nv), np.int64)
-    felt, most = np.empty(blocks, np.int64), 0
+    dofs, felt = np.empty((blocks, nv), np.int64), np.empty(blocks, np.int64)
+    sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
+    first, most = sets.first, 0
     first[0] = 0
     for b in range(blocks):
         first[b + 1] = first[b] + (m if b < touching else 1)
@@ -144,9 +145,6 @@ def state_vi(
             row = asked[b - k : b - k + 1]
             felt[b] = _write_dofs(row, row, 1, 0, nv, dofs[b], 0)
         most = max(most, felt[b])
-    sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
-    for b in range(blocks + 1):
-        sets.first[b] = first[b]
     vi = AffineVI(
         sets=sets,
         J_force=np.zeros((blocks, m, most)),
@@ -168,33 +166,52 @@ def state_vi(
         groups=system.tree.groups,
         coupled=np.zeros((trees, trees), np.bool_),
     )
-    for b in range(k):
+    _state_rows(at, linear, vi, f0)
+    for x in range(number):
+        _state_motor(system, stage, at, motors[x], asked[x], vi, k + x, f0)
+    couple_groups(vi)
+    return vi
+
+
+@jit
+def _state_rows(at: StageIterate, linear: StageJacobians, vi: AffineVI, f0: Array) -> None:
+    """Write the blocks of the active rows."""
+    first, dofs, felt = vi.sets.first, vi.dofs, vi.felt
+    for b in range(at.n_active[0]):
         row, size = at.active[b], first[b + 1] - first[b]
-        rows = at.V.shape[1] if b < touching else 1
+        rows = at.V.shape[1] if b < at.n_active[1] else 1
         _project_rows(at.V[row], linear.J_force[b], rows, dofs[b], felt[b], vi.J_force[b, :size])
         _project_rows(at.V[row], linear.J_motion[b], rows, dofs[b], felt[b], vi.J_motion[b, :size])
         for e in range(size):
             f0[first[b] + e], vi.motion[b, e] = at.w[row, e], at.work[row, e]
             for i in range(rows):
                 vi.lift[b, e] += at.V[row, i, e] * linear.lift[b, i]
-    for b in range(k, blocks):
-        l = motors[b - k]
-        stiffness, tau = (
-            asked[b - k, l],
-            motor(system.joints, stage.torque, l, at.error[l], at.v[l]),
-        )
-        limit, sign = system.joints.effort[l], stage.torque.signs[l]
-        f0[first[b]] = sign * limit if sign != 0.0 else tau
-        vi.motion[b, 0], vi.lift[b, 0] = (f0[first[b]] - tau) / stiffness, 1.0 / stiffness
-        vi.sets.friction[b] = limit
-        for s in range(felt[b]):
-            c = dofs[b, s]
-            vi.J_force[b, 0, s] = 1.0 if c == l else 0.0
-            vi.J_motion[b, 0, s] = asked[b - k, c] / stiffness
-            if sign == 0.0:
-                A[l, c] -= asked[b - k, c]
-    couple_groups(vi)
-    return vi
+
+
+@jit
+def _state_motor(
+    system: System,
+    stage: Stage,
+    at: StageIterate,
+    l: int,
+    asked: Array,
+    vi: AffineVI,
+    b: int,
+    f0: Array,
+) -> None:
+    """Write block b, the motor of dof l, of which `motor_rows` says what is asked."""
+    stiffness = asked[l]
+    tau = motor(system.joints, stage.torque, l, at.error[l], at.v[l])
+    limit, sign, e = system.joints.effort[l], stage.torque.signs[l], vi.sets.first[b]
+    f0[e] = sign * limit if sign != 0.0 else tau
+    vi.motion[b, 0], vi.lift[b, 0] = (f0[e] - tau) / stiffness, 1.0 / stiffness
+    vi.sets.friction[b] = limit
+    for s in range(vi.felt[b]):
+        c = vi.dofs[b, s]
+        vi.J_force[b, 0, s] = 1.0 if c == l else 0.0
+        vi.J_motion[b, 0, s] = asked[c] / stiffness
+        if sign == 0.0:
+            vi.A[l, c] -= asked[c]
 
 
 @jit

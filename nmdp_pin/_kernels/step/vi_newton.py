@@ -19,11 +19,15 @@ from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
 from nmdp_pin._kernels.step.outcomes import (
     BUDGET_SPENT,
     CONVERGED,
+    EVALUATIONS,
     HELD,
     ITERATION_LIMIT,
+    ITERATIONS,
     NOT_FINITE,
     QP_FAILED,
+    REJECTED,
     STALLED,
+    WORK,
 )
 from nmdp_pin._kernels.step.slips import measure_slips, predicts_solution
 from nmdp_pin._kernels.step.stage import evaluate, finish, linearise
@@ -139,6 +143,88 @@ def try_step(
 
 
 @inlined
+def _iterate(
+    system: System,
+    stage: Stage,
+    here: StageIterate,
+    linear: StageJacobians,
+    tolerances: Tolerances,
+    over: float,
+    slip: float,
+    w1: Array,
+    dq: Array,
+) -> tuple[int, bool]:
+    """Newton's step from a point; its outcome, and whether its forces are held back."""
+    linearise(system, stage, here, linear)
+    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq)
+    held = outcome == HELD
+    # so near a solution that an inequality is not solved for rounding errors
+    near = outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * slip
+    return CONVERGED if held or near else outcome, held
+
+
+@inlined
+def _is_known(
+    system: System,
+    stage: Stage,
+    here: StageIterate,
+    linear: StageJacobians,
+    tolerances: Tolerances,
+    left: float,
+    over: float,
+    slip: float,
+    w1: Array,
+    dq: Array,
+) -> bool:
+    """Whether the end of a step, whose residual is the share `left`, needs no evaluation."""
+    return (
+        not tolerances.derived
+        and system.derivative == EXACT
+        and left < _SURE
+        and left * over <= 1.0
+        and left * here.sums[SLIP] <= slip
+        and predicts_solution(system, stage, here, linear, w1, dq, slip, tolerances.depth)
+    )
+
+
+@jit
+def _write_known(
+    system: System,
+    stage: Stage,
+    here: StageIterate,
+    dq: Array,
+    w1: Array,
+    left: float,
+    there: StageIterate,
+) -> None:
+    """Write the end of a step whose residual and slip are the share `left` of those here."""
+    integrate(system.tree.space, here.q, 1.0, dq, there.q)
+    copy_matrix(w1, there.w[: len(w1)])
+    finish(system, stage, there, left * here.sums[RESIDUAL])
+    if not system.forces:
+        there.sums[SLIP] = left * here.sums[SLIP]
+
+
+@inlined
+def _go(
+    system: System,
+    stage: Stage,
+    here: StageIterate,
+    dq: Array,
+    w1: Array,
+    there: StageIterate,
+) -> tuple[float, int]:
+    """Evaluate the end of a step, halved while G is far too large; the residual, and tries."""
+    t, residual, large = 1.0, math.inf, _LARGE if system.forces else _LARGE_OF_WEIGHTS
+    for tries in range(_MOST_TRIES):
+        residual = try_step(system, stage, here, dq, w1, t, there)
+        if residual <= large * max(here.sums[RESIDUAL], system.tree.weight):
+            return residual, tries + 1
+        t *= _SHORTEN
+    return residual, _MOST_TRIES + 1
+
+
+@inlined
 def solve_stage(
     system: System,
     stage: Stage,
@@ -171,86 +257,63 @@ def solve_stage(
     clear_slopes(here)
     evaluations, iterations, swapped, work = 1, 0, False, 0
     over = residual_over(system, stage, here, tolerances)
-    outcome, solved, rounded = CONVERGED, False, False
-    if not here.sums[RESIDUAL] < np.inf:
-        counts[1] += 1
-        counts[3] += 1
-        return NOT_FINITE, False
+    outcome, solved, rounded = CONVERGED, not here.sums[RESIDUAL] < np.inf, False
     each = work_of(largest_tree(system), here.n_active[0])
     slip, repeated = max(tolerances.slip, tolerances.place), 0
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
             outcome = ITERATION_LIMIT
             break
-        linearise(system, stage, here, linear)
-        iterations += 1
-        work += each
+        iterations, work = iterations + 1, work + each
         if evaluations + work > budget:  # before it, since one may be too long
             outcome = BUDGET_SPENT
             break
-        outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq)
-        # so near a solution that an inequality is not solved for rounding errors
-        held = outcome == HELD
-        if outcome == HELD:
-            outcome = CONVERGED
-        if outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * slip:
-            outcome = CONVERGED
-        if outcome != CONVERGED:
-            break
+        outcome, held = _iterate(system, stage, here, linear, tolerances, over, slip, w1, dq)
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
-        left = (size / before) ** 2 if 0.0 < before < math.inf else 1.0
+        left = (size / before) ** 2 if 0.0 < before < math.inf and not held else 1.0
         repeated = repeated + 1 if abs(size - before) < _SAME_SIZE * size else 0
-        before = size
-        if repeated >= _REPEATED:  # between places where a contact is, and is none
-            outcome = STALLED
+        if outcome == CONVERGED and repeated >= _REPEATED:
+            outcome = STALLED  # between places where a contact is, and is none
+        if outcome != CONVERGED:
             break
-        if (
-            iterations > 1
-            and not held
-            and not tolerances.derived
-            and system.derivative == EXACT
-            and left < _SURE
-            and left * over <= 1.0
-            and left * here.sums[SLIP] <= slip
-            and predicts_solution(system, stage, here, linear, w1, dq, slip, tolerances.depth)
-        ):
-            integrate(system.tree.space, here.q, 1.0, dq, there.q)
-            copy_matrix(w1, there.w[: len(w1)])
-            over, left_slip = left * over, left * here.sums[SLIP]
-            finish(system, stage, there, left * here.sums[RESIDUAL])
-            if not system.forces:
-                there.sums[SLIP] = left_slip
-            here, there, swapped = there, here, not swapped
-            solved = _is_solved(system, stage, here, linear, tolerances, over)
+        known = _is_known(system, stage, here, linear, tolerances, left, over, slip, w1, dq)
+        if known:
+            _write_known(system, stage, here, dq, w1, left, there)
+        else:
+            residual, tries = _go(system, stage, here, dq, w1, there)
+            evaluations += min(tries, _MOST_TRIES)
+            counts[REJECTED] += tries - 1
+            size = math.inf if tries > 1 or held else size
+            if not residual < np.inf:
+                outcome = STALLED
+                break
+        here, there, swapped, before = there, here, not swapped, size
+        if known:
+            solved = _is_solved(system, stage, here, linear, tolerances, left * over)
             if solved and (rounded or here.sums[SLIP] <= tolerances.slip):
                 break
             evaluate(system, stage, here, True)
             evaluations += 1
-        else:
-            t, large = 1.0, _LARGE if system.forces else _LARGE_OF_WEIGHTS
-            for _ in range(_MOST_TRIES):
-                residual = try_step(system, stage, here, dq, w1, t, there)
-                evaluations += 1
-                if residual <= large * max(here.sums[RESIDUAL], system.tree.weight):
-                    break
-                counts[2] += 1
-                t *= _SHORTEN
-            if t < 1.0 or held:
-                before = math.inf
-            if not residual < np.inf:
-                outcome = STALLED
-                break
-            here, there, swapped = there, here, not swapped
         over = residual_over(system, stage, here, tolerances)
         solved = _is_solved(system, stage, here, linear, tolerances, over)
         if solved and not rounded and here.sums[SLIP] > tolerances.slip:
             rounded, solved = True, False
-    if not here.sums[RESIDUAL] < np.inf:
-        outcome = NOT_FINITE
-    elif solved:
-        outcome = CONVERGED
-    counts[0] += iterations
-    counts[1] += evaluations
-    counts[3] += evaluations + work
-    return outcome, swapped
+    _count(counts, iterations, evaluations, work)
+    return _outcome_at(here, solved, outcome), swapped
+
+
+@jit
+def _outcome_at(at: StageIterate, solved: bool, otherwise: int) -> int:
+    """The outcome at the last point."""
+    if not at.sums[RESIDUAL] < np.inf:
+        return NOT_FINITE
+    return CONVERGED if solved else otherwise
+
+
+@jit
+def _count(counts: Array, iterations: int, evaluations: int, work: int) -> None:
+    """Add what a stage took, and the work of iterations besides that of evaluations."""
+    counts[ITERATIONS] += iterations
+    counts[EVALUATIONS] += evaluations
+    counts[WORK] += evaluations + work
