@@ -9,6 +9,8 @@ from contact_laws import law_for
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
+from nmdp_pin._dynamics.compiled_system import CompiledSystem
+from nmdp_pin._integrators import pbd
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Plane, Terrain
@@ -123,3 +125,19 @@ def test_mistakes(parameters, text):
         own.with_parameters(**parameters)
     with pytest.raises(ParameterError, match=text):
         rollout(own, own.state(), steps=1, h=H, parameters=[parameters])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_other_parameters_take_no_memory(method, monkeypatch):
+    """A simulator with other parameters steps in the memory of the first one, by turns."""
+    own = simulator(method, robot())
+    with monkeypatch.context() as patch:
+        patch.delattr(CompiledSystem, "new_memory")
+        patch.delattr(pbd, "new_step")
+        heavy = own.with_parameters(mass={"torso": 50.0}, gravity=(0.0, 0.0, -3.7), friction=0.2)
+    assert heavy._lock is own._lock
+    state = own.state()
+    alone = own.step(state, None, H).state.v
+    other = heavy.step(state, None, H).state.v
+    assert np.array_equal(own.step(state, None, H).state.v, alone)
+    assert not np.array_equal(alone, other)
