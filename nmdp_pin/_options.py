@@ -71,6 +71,7 @@ Numbers = Annotated[tuple[Number, ...], _PLAIN]
 _STRICT: dict[Any, Any] = {float: Number, int: Count, bool: Flag}
 P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 def _absolute(value: Any, info: ValidationInfo) -> str:
@@ -140,12 +141,35 @@ def check_fields(record: Any, error: type[NmdpError]) -> None:
         object.__setattr__(record, name, value)
 
 
+def _plain_signature(function: Callable[..., Any], skipped: int) -> inspect.Signature:
+    """Signature of a function whose types have no ranges, without its first parameters."""
+    hints, signature = typing.get_type_hints(function), inspect.signature(function)
+    found = [p.replace(annotation=hints.get(n, Any)) for n, p in signature.parameters.items()]
+    result = hints.get("return", Any)
+    return signature.replace(parameters=found[skipped:], return_annotation=result)
+
+
+class _OfInit:
+    """Signature of a class, or of one that inherits from it."""
+
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        return _plain_signature(owner.__init__, 1)  # type: ignore[misc]
+
+
+def readable(source: C) -> C:
+    """Decorator: `help` and `inspect.signature` show types without their ranges."""
+    is_type = isinstance(source, type)
+    source.__signature__ = _OfInit() if is_type else _plain_signature(source, 0)  # type: ignore[attr-defined]
+    return source
+
+
 def checked(error: type[NmdpError]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Decorator of a function whose options are checked; see `check_options`."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
 
+        @readable
         @functools.wraps(function)
         def call(*arguments: P.args, **options: P.kwargs) -> T:
             given = signature.bind(*arguments, **options)

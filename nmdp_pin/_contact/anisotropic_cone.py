@@ -8,12 +8,13 @@ from pydantic import Field
 
 from nmdp_pin._contact.friction_cone import RECOVERY, Directions, Power, Rate
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace, skew
-from nmdp_pin._options import Number, Positive, Vector3, check_fields
+from nmdp_pin._options import Number, Positive, Vector3, check_fields, readable
 from nmdp_pin.errors import ContactError
 
 _Share = Annotated[Number, Field(ge=0, le=100)]
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class AnisotropicCone(WrenchSpace):
     """Friction polytope v_j = k d^p (n + mu (along cos a_j e + across sin a_j n x e)).

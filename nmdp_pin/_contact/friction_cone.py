@@ -10,7 +10,15 @@ from pydantic import Field
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin._kernels.contact.friction_cone import Cone, all_derivatives, all_vertices
-from nmdp_pin._options import Count, Flag, NonNegative, Number, PositiveOrInfinite, check_fields
+from nmdp_pin._options import (
+    Count,
+    Flag,
+    NonNegative,
+    Number,
+    PositiveOrInfinite,
+    check_fields,
+    readable,
+)
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ContactError
 
@@ -53,6 +61,7 @@ def stiffness_for_static_depth(
     return mass * gravity / (n_feet * static_depth**power)
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class FrictionCone(WrenchSpace):
     """Friction cone |f_t| <= mu f_n, 0 <= f_n <= k d^p, with d the penetration.

@@ -6,12 +6,13 @@ from typing import Literal
 import numpy as np
 
 from nmdp_pin._contact.wrench_space import ContactState, skew
-from nmdp_pin._options import Vector3, check_fields
+from nmdp_pin._options import Vector3, check_fields, readable
 from nmdp_pin.errors import ContactError
 
 _UPRIGHT = 1e-9  # sine of the angle from the axis to the normal; below it there is no heading
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class PatchFrame:
     """Orthonormal (t1, t2, n): n the terrain's normal, t1 along `axis` as seen along n.

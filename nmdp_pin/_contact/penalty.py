@@ -6,12 +6,13 @@ from typing import Annotated
 from pydantic import Field
 
 from nmdp_pin._contact.contact_law import ContactLaw
-from nmdp_pin._options import NonNegative, Number, Positive, check_fields, checked
+from nmdp_pin._options import NonNegative, Number, Positive, check_fields, checked, readable
 from nmdp_pin.errors import ContactError
 
 STATIC_DEPTH = 1e-3  # [m] at which one contact carries the largest load, by default
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class Penalty(ContactLaw):
     """Normal force C_perp d^alpha, friction -C_par (beta + 1) |u_t|^(beta - 1) u_t d^(gamma + 1).

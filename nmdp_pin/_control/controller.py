@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nmdp_pin._options import Vector3, check_fields
+from nmdp_pin._options import Vector3, check_fields, readable
 from nmdp_pin._state.quick_record import quick
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import ControlError
@@ -20,6 +20,7 @@ class CommandSource(abc.ABC):
         """Command of a stage that ends at time t [s]."""
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class ExternalWrench:
     """Force and torque from outside on a link, in the world frame.

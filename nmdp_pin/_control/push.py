@@ -10,12 +10,13 @@ from pydantic import Field
 
 from nmdp_pin._control.controller import Command, Controller, ExternalWrench
 from nmdp_pin._control.conversion import ControllerLike, controller_of
-from nmdp_pin._options import Number, Vector3, check_fields
+from nmdp_pin._options import Number, Vector3, check_fields, readable
 from nmdp_pin._robot import Robot
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import ControlError
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class Push:
     """Constant force on one frame over a time interval.

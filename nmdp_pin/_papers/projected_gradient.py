@@ -8,7 +8,7 @@ import scipy  # whose parts are imported when they are used
 from pydantic import Field
 
 from nmdp_pin._kernels.derivative.weight_face import block_scales
-from nmdp_pin._options import Count, Flag, Number, Positive, check_fields
+from nmdp_pin._options import Count, Flag, Number, Positive, check_fields, readable
 from nmdp_pin._papers.projection import Projection, project
 from nmdp_pin._papers.simplex_qp import QpSolver, SimplexQP
 from nmdp_pin._state.status import Status
@@ -47,6 +47,7 @@ class SolverResult(NamedTuple):
     values: tuple[float, ...] = ()
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class ProjectedGradient:
     """Projected gradient method for an objective K.

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._options import FilePath, checked, phrased
+from nmdp_pin._options import FilePath, checked, phrased, readable
 from nmdp_pin._robot.body_surfaces import decomposed
 from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
@@ -78,6 +78,7 @@ def within_ranges(pose: Pose, model: pin.Model, copies: Sequence[Mimic]) -> tupl
     return inside, [note] if moved else []
 
 
+@readable
 def load_robot(
     source: RobotSource,
     *,

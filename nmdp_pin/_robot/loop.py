@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from nmdp_pin._options import NonNegative, Number, Positive, Vector3, check_fields
+from nmdp_pin._options import NonNegative, Number, Positive, Vector3, check_fields, readable
 from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.joint_limits import simple_joints
 from nmdp_pin.errors import RobotError
@@ -27,6 +27,7 @@ class Attached:
     place: pin.SE3
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class Loop(abc.ABC):
     """What holds parts of a robot together besides its joints, and does no work.

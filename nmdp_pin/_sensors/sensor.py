@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from nmdp_pin._options import NonNegative, Number, Positive, check_fields, phrased
+from nmdp_pin._options import NonNegative, Number, Positive, check_fields, phrased, readable
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._sensors.instant import Instant
@@ -18,6 +18,7 @@ Spread = Annotated[
 Offset = Annotated[Number | tuple[Number, ...], phrased("a number, or one for each component")]
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class Sensor(abc.ABC):
     """Base class of sensors: what is measured at the end of a step, and how well.

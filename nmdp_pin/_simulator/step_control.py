@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from nmdp_pin._control.controller import Command, CommandSource
-from nmdp_pin._options import Count, NonNegative, Number, check_fields
+from nmdp_pin._options import Count, NonNegative, Number, check_fields, readable
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError, NmdpError
@@ -74,6 +74,7 @@ class Fixed(StepControl):
         return integrator.step(state, command, h)
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class Halving(StepControl):
     """Algorithm 2 of [N]: a step that fails is repeated as two halves, and last as a rough one.
@@ -173,6 +174,7 @@ class StepFailed(NmdpError):
         )
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class ErrorControl(StepControl):
     """Sub-steps whose estimated error meets a tolerance, with PI control of their lengths.

@@ -5,10 +5,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from nmdp_pin._options import Count, Positive, check_fields
+from nmdp_pin._options import Count, Positive, check_fields, readable
 from nmdp_pin.errors import IntegratorError
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class ViNewton:
     """Josephy and Newton's method for the dissipation principle.

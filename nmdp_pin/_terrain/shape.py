@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from nmdp_pin._options import Count, Number, Positive, Vector3, check_fields
+from nmdp_pin._options import Count, Number, Positive, Vector3, check_fields, readable
 from nmdp_pin.errors import TerrainError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ LARGEST = 1e9  # [m] of heights and vertices; further out they no longer resolve
 DEFAULT_FRICTION = 0.7  # [-] rubber on concrete, and the papers' scenarios
 
 
+@readable
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shape(abc.ABC):
     """Base class of terrain shapes.

@@ -1,6 +1,7 @@
 """What is released: the source distribution, the extras and the versions."""
 
 import ast
+import inspect
 import os
 import re
 import shutil
@@ -11,6 +12,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
+import nmdp_pin
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -163,3 +166,14 @@ def test_what_runs_on_a_push_is_what_is_supported():
     (ruff,) = (d for d in PROJECT["optional-dependencies"]["dev"] if d.startswith("ruff"))
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     assert hooks["repos"][0]["rev"] == f"v{ruff.partition('==')[2]}"
+
+
+@pytest.mark.parametrize(
+    "name", ["FrictionCone", "StablePD", "ViNewton", "free_body", "load_robot"]
+)
+def test_signatures_show_plain_types(name):
+    """`help` prints "power: int = 3", without the range that options are checked against."""
+    signature = inspect.signature(getattr(nmdp_pin, name))
+    assert "Annotated" not in str(signature)
+    assert "FieldInfo" not in str(signature)
+    assert len(signature.parameters) >= 3

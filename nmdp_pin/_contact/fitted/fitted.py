@@ -8,13 +8,14 @@ import pinocchio as pin
 from nmdp_pin._contact.fitted.vertex_map import POSES, VertexMap
 from nmdp_pin._contact.patch_frame import PatchFrame
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace, skew
-from nmdp_pin._options import Positive, Vector3, check_fields
+from nmdp_pin._options import Positive, Vector3, check_fields, readable
 from nmdp_pin.errors import ContactError
 
 _BEYOND = 0.25  # of the range of a pose: how far beyond it the map is asked at most
 _FLAT = 1e-12  # square of the sine below which a tilt is not defined: the body lies on its side
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class Fitted(WrenchSpace):
     """Contact model of a vertex map, turned with the normal and the heading of the body.

@@ -12,11 +12,12 @@ from nmdp_pin._contact.granular.intruder import Intruder, Plate, Rod, Sphere
 from nmdp_pin._contact.granular.medium import MEDIA
 from nmdp_pin._contact.granular.table import WrenchTable, wrench_table
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
-from nmdp_pin._options import Count, Positive, Vector3, check_fields
+from nmdp_pin._options import Count, Positive, Vector3, check_fields, readable
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ContactError
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class Granular(WrenchSpace):
     """Foot in sand: each vertex is the wrench of resistive force theory for one motion.

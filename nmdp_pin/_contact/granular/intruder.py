@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from nmdp_pin._options import Positive, check_fields
+from nmdp_pin._options import Positive, check_fields, readable
 from nmdp_pin.errors import ContactError
 
 _AROUND = 16  # elements around the axis; a multiple of 4 is symmetric under both mirrors
@@ -27,6 +27,7 @@ class Surface(NamedTuple):
     thin: bool  # an element stands for both sides of a plate; else only leading sides count
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class Intruder(abc.ABC):
     """Base class of shapes.

@@ -16,7 +16,7 @@ import numpy as np
 
 from nmdp_pin._files.input_file import from_json, read_text
 from nmdp_pin._files.output_file import write_text
-from nmdp_pin._options import Numbers, Positive, check_fields, shown
+from nmdp_pin._options import Numbers, Positive, check_fields, readable, shown
 from nmdp_pin.errors import ContactError
 
 _LARGEST = 2**20  # [bytes] of a file
@@ -80,6 +80,7 @@ def sphere_directions(refinement: int) -> np.ndarray:
     return result
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class LimitSurface:
     """Limit surface H(F) = sum_k c_k fx^a fy^b m^c <= 1, a convex homogeneous polynomial.

@@ -10,7 +10,7 @@ from nmdp_pin._contact.friction_cone import RECOVERY, Power, Rate
 from nmdp_pin._contact.patch_frame import PatchFrame
 from nmdp_pin._contact.planar_sliding.limit_surface import LimitSurface, sphere_directions
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace, skew
-from nmdp_pin._options import Count, FilePath, Positive, Vector3, check_fields
+from nmdp_pin._options import Count, FilePath, Positive, Vector3, check_fields, readable
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ContactError
 
@@ -18,6 +18,7 @@ _FINEST = 4  # refinement; 1026 vertices for each point of support
 Refinement = Annotated[Count, Field(ge=0, le=_FINEST)]
 
 
+@readable
 @dataclass(frozen=True, kw_only=True)
 class PlanarSliding(WrenchSpace):
     """Wrench space v_j = k d^p (n + F_j; moments), (F_j, tau_j) planar loads on a limit surface.
