@@ -139,7 +139,8 @@ def try_step(
     evaluate(system, stage, there, True)
     if system.derivative == SECANT:
         learn_slopes(stage.contacts, here, there)
-    return there.sums[RESIDUAL]
+    residual: float = there.sums[RESIDUAL]
+    return residual
 
 
 @inlined
