@@ -37,21 +37,21 @@ def pytest_configure(config: pytest.Config) -> None:
     # Many robots have something odd. It is no mistake of a test that loads one.
     config.addinivalue_line("filterwarnings", "ignore::nmdp_pin.errors.RobotWarning")
     config.pluginmanager.register(CostMeter())
-    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(compiled_kernels(config))
-    if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the folder of its parent
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the folders of its parent
         return
     config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="nmdp-pin-tests-"))
     os.environ["XDG_CACHE_HOME"] = str(config.stash[_CACHE])
+    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(compiled(config, "kernels"))
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(compiled(config, "programs"))
     config.pluginmanager.register(CostReport(config.getoption("--costs")))
+    if config.getoption("numprocesses", None) and not config.option.collectonly:
+        compile_parts(Path(numba.config.CACHE_DIR))
 
 
-def compiled_kernels(config: pytest.Config) -> Path:
-    """Folder of the compiled kernels, which the workers share; they are compiled before them."""
-    folder = config.cache.mkdir("kernels")
-    alone = hasattr(config, "workerinput") or config.option.collectonly
-    if not alone and config.getoption("numprocesses", None):
-        compile_parts(folder)
-    return folder
+def compiled(config: pytest.Config, name: str) -> Path:
+    """Folder of what was compiled, for workers and later runs; without pytest's cache of this."""
+    cache = getattr(config, "cache", None)
+    return cache.mkdir(name) if cache else config.stash[_CACHE] / name
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

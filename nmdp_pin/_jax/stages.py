@@ -29,11 +29,18 @@ def stage(structure: Structure, h: Array, function: Callable[..., T], *arguments
     """
     if not structure.staged:
         return function(*arguments)
-    shapes = jax.eval_shape(function, *arguments)
+    # Traced once: `lax.cond` would trace it anew, and each stage within it twice as often.
+    traced, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
+    leaves, tree = jax.tree.flatten(shapes)
 
-    def nothing(*_: object) -> T:
-        zeros: T = jax.tree.map(lambda like: jnp.zeros(like.shape, like.dtype), shapes)
-        return zeros
+    def same(*flat: Array) -> list[Array]:
+        found: list[Array] = jax.core.eval_jaxpr(traced.jaxpr, traced.consts, *flat)
+        return found
 
-    result: T = lax.cond(h > 0.0, function, nothing, *arguments)
+    def nothing(*_: Array) -> list[Array]:
+        return [jnp.zeros(like.shape, like.dtype) for like in leaves]
+
+    result: T = jax.tree.unflatten(
+        tree, lax.cond(h > 0.0, same, nothing, *jax.tree.leaves(arguments))
+    )
     return result

@@ -13,10 +13,11 @@ from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._scenario import Scenario
 
 CODE = """
-import json, sys
-from test_kernels_interpreted import runs
-print(json.dumps(runs(sys.argv[1])))
+import json
+from test_kernels_interpreted import METHODS, runs
+print(json.dumps({method: runs(method) for method in METHODS}))
 """
+METHODS = sorted(INTEGRATORS)
 BALL = "terrain.shapes=[{kind='sphere', position=[0.0, 0.0, -50.0], radius=50.0, friction=0.5}]"
 ROUNDING = 1e-6  # [m, m/s, N]; the solver stops at 1e-8 of the weight
 
@@ -35,11 +36,11 @@ def steps(method, overrides) -> list[list[float]]:
     return [[*r.state.q, *r.state.v, *r.contact_forces.ravel()] for r in run]
 
 
-@pytest.mark.parametrize("method", sorted(INTEGRATORS))
-def test_a_few_steps(method):
-    """With NUMBA_DISABLE_JIT=1 a sliding box moves as it does compiled."""
+@pytest.fixture(scope="module")
+def interpreted():
+    """The runs of all methods in a process with NUMBA_DISABLE_JIT=1."""
     done = subprocess.run(
-        [sys.executable, "-c", CODE, method],
+        [sys.executable, "-c", CODE],
         capture_output=True,
         text=True,
         check=True,
@@ -47,7 +48,13 @@ def test_a_few_steps(method):
         cwd=Path(__file__).parent,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )
-    for found, expected in zip(json.loads(done.stdout), runs(method), strict=True):
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_few_steps(method, interpreted):
+    """A sliding box moves as it does compiled."""
+    for found, expected in zip(interpreted[method], runs(method), strict=True):
         assert len(found) == 4
         assert any(found[-1][-12:])
         np.testing.assert_allclose(found, expected, atol=ROUNDING)
