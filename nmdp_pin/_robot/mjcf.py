@@ -127,7 +127,7 @@ def describe_mjcf(
 def _world_left_out(m: Any, tree: MjcfModel) -> list[str]:
     """A sentence on geometry that stands still and belongs to no body of the robot, if any."""
     here = np.isin(m.geom_bodyid, [body for body in tree.at if body]) & ~tree.flat
-    still = np.count_nonzero((m.body_weldid[m.geom_bodyid] == 0) & ~here)
+    still = np.count_nonzero((m.body_treeid[m.geom_bodyid] < 0) & ~here)
     said = f"{still} <geom> of the world left out, which `load_scene` and `run` take"
     return [said] if still else []
 
@@ -260,7 +260,7 @@ def _left_out(
         "the fluid around it (density, viscosity, wind)": m.opt.density
         or m.opt.viscosity
         or m.opt.wind.any(),
-        "height fields on bodies": (tree.flat & (m.body_weldid[m.geom_bodyid] != 0)).any(),
+        "height fields on bodies": (tree.flat & (m.body_treeid[m.geom_bodyid] >= 0)).any(),
         f"skins ({m.nskin})": m.nskin,
         f"sensors ({m.nsensor})": m.nsensor,
         f"mocap bodies, which stand still ({m.nmocap})": m.nmocap,
@@ -295,7 +295,7 @@ def _options(m: Any, touching: np.ndarray, *, scene: bool) -> list[str]:
     found = [
         key for key, rows, value in given if not np.isclose(getattr(m, key)[rows], value).all()
     ]
-    still = m.body_weldid[m.geom_bodyid] == 0
+    still = m.body_treeid[m.geom_bodyid] < 0
     types, affinities = m.geom_contype[:, None], m.geom_conaffinity
     ground = (types & affinities | (types & affinities).T)[still & touching][:, ~still & touching]
     if not scene and (ground == 0).any():

@@ -1,13 +1,12 @@
 """Joints, bodies and geometry of a compiled MJCF file as models of pinocchio."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import coal
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
+from nmdp_pin._robot.mjcf_motors import SLIDE, Motors, unique
 from nmdp_pin._robot.model import RESERVED
 from nmdp_pin._robot.spring import Spring
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
@@ -26,11 +25,11 @@ class MjcfModel:
         # joint and frame of each body, and its placement in the frame of that joint
         self.at: dict[int, tuple[int, int, pin.SE3]] = {0: (0, 0, pin.SE3.Identity())}
         given = [m.joint(j).name for j in range(m.njnt)]
-        self.joints = _unique(given, "joint", RESERVED)
+        self.joints = unique(given, "joint", RESERVED)
         # joints of which the name was taken, and their new names
         self.renamed = {a: b for a, b in zip(given, self.joints, strict=True) if a and a != b}
-        self.bodies = _unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))
-        self.geoms = _unique([m.geom(k).name for k in range(m.ngeom)], "geom")
+        self.bodies = unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))
+        self.geoms = unique([m.geom(k).name for k in range(m.ngeom)], "geom")
         roots = {int(m.body_rootid[body]) for body in m.jnt_bodyid}
         # the only body of the world that moves has a free joint, which the model is without
         self.floats = len(roots) == 1 and m.jnt_type[0] == FREE
@@ -160,7 +159,7 @@ class MjcfModel:
         m, name, axis = self._m, self.joints[j], self._m.jnt_axis[j]
         if m.jnt_type[j] == FREE:  # its position is that in the world
             moved = self._append(0, pin.JointModelTranslation(), pin.SE3.Identity(), name)
-            (turned,) = _unique([f"{name}_rotation"], "", self.joints)
+            (turned,) = unique([f"{name}_rotation"], "", self.joints)
             moved = self._append(moved, pin.JointModelSpherical(), pin.SE3.Identity(), turned)
             return moved, pin.SE3.Identity()
         anchor, zero = pin.SE3(np.eye(3), m.jnt_pos[j]), pin.SE3.Identity()
@@ -209,14 +208,3 @@ def placement(position: np.ndarray, turn: np.ndarray) -> pin.SE3:
 def _turn(values: np.ndarray) -> pin.Quaternion:
     """Unit quaternion of (w, x, y, z); that of no rotation for zeros, as MuJoCo has it."""
     return pin.Quaternion(*values).normalized() if values.any() else pin.Quaternion.Identity()
-
-
-def _unique(given: list[str], word: str, taken: Sequence[str] = ()) -> list[str]:
-    """The names, with others for those that are empty or taken."""
-    known, found = {*given, *taken}, []
-    for k, name in enumerate(given):
-        new = name or f"{word}{k}"
-        while new in known and (not name or name in taken):
-            new += "_"
-        found.append(new)
-    return found

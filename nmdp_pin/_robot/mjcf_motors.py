@@ -40,6 +40,7 @@ class Motors:
         from mujoco import mjtBias, mjtDyn, mjtGain
 
         self._m, self._names = m, names
+        self._titles = unique([m.actuator(a).name for a in range(m.nactuator)], "actuator")
         self._copies = {names.index(copy.joint): copy for copy in resolved(mimics)[0]}
         arms = [self._arms_of(a) for a in range(m.nactuator)]
         moving = np.array([bool(found) for found, _ in arms], dtype=bool)
@@ -132,7 +133,7 @@ class Motors:
         if m.actuator_forcelimited[a]:
             force = tuple(m.actuator_forcerange[a].tolist())
         return Actuator(
-            name=m.actuator(a).name or f"actuator{a}",
+            name=self._titles[a],
             arms={self._names[j]: arm for j, arm in arms.items()},
             gain=float(m.actuator_gainprm[a, 0]),
             bias=constant,
@@ -145,7 +146,7 @@ class Motors:
         """Write efforts and gains of the joints; joints at which ranges are not what they are."""
         m, several, sided, whole = self._m, list[str](), list[str](), list[str]()
         for j, name in enumerate(self._names):
-            at = [a for a in self.actuators if list(a.arms) == [name]]
+            at = [a for a in self.actuators if name in a.arms]
             servos, v = [a for a in at if a.is_servo], int(m.jnt_dofadr[j])
             if not at:
                 continue
@@ -175,3 +176,14 @@ def _reach(actuator: Actuator, arm: float) -> np.ndarray:
         ends = actuator.gain * np.array(actuator.control) if actuator.gain else np.zeros(2)
         reach = np.clip(np.sort(ends) + actuator.bias[0], *actuator.force)
     return np.sort(arm * reach)
+
+
+def unique(given: list[str], word: str, taken: Sequence[str] = ()) -> list[str]:
+    """The names, with others for those that are empty or taken."""
+    known, found = {*given, *taken}, []
+    for k, name in enumerate(given):
+        new = name or f"{word}{k}"
+        while new in known and (not name or name in taken):
+            new += "_"
+        found.append(new)
+    return found

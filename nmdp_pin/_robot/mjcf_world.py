@@ -33,9 +33,9 @@ class MjcfWorld:
 
     def __init__(self, m: Any, tree: MjcfModel, touching: np.ndarray) -> None:
         self._m, self._tree = m, tree
-        meets, still = _meetings(m), m.body_weldid[m.geom_bodyid] == 0
+        meets, still = _meetings(m), m.body_treeid[m.geom_bodyid] < 0
         met = touching & still & meets[:, touching & ~still].any(axis=1)
-        rows = np.flatnonzero(met | (touching & ~still))
+        rows = np.flatnonzero(touching)
         masks = masks_of(meets[np.ix_(rows, rows)])
         friction = np.where(m.geom_condim == 1, 0.0, m.geom_friction[:, 0])
         self.options = {
@@ -49,7 +49,8 @@ class MjcfWorld:
                 self.shapes[name] = self._shape(k, self.options[name])
             except TerrainError as error:
                 faults.append(f"'{name}' ({error})")
-        felt = np.isin(np.arange(m.ngeom), rows)
+                del self.options[name]
+        felt = met | (touching & ~still)
         slippery, rough = felt & (m.geom_condim == 1), felt & (m.geom_condim != 1)
         lost = m.geom_friction[:, 0][:, None] > m.geom_friction[:, 0]
         lost &= meets & slippery[:, None] & rough & ~(still[:, None] & still)

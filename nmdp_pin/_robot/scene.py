@@ -98,7 +98,7 @@ def _of_mjcf(
     }
     moving = [shape for surface in surfaces.values() for shape in surface.shapes]
     for name, item in items.items():
-        if name not in world and not item.parentJoint:
+        if name in options and name not in world and not item.parentJoint:
             shape, _ = shape_of(item, options[name])
             world |= {name: shape} if any(map(shape.meets, moving)) else {}
     return replace(robot, world=world, surfaces=surfaces, notes=(*robot.notes, *notes))

@@ -112,3 +112,22 @@ def test_what_actuators_leave_out(tmp_path):
         "the force ranges of several servos of a joint are taken as one, their sum: 'lift'",
     )
     np.testing.assert_allclose(robot.limits.effort[0], 6.0 + 8.0)
+
+
+def test_what_pulls_a_joint_adds_to_its_effort(tmp_path):
+    """A motor beside a tendon, whose range a joint's own bounds as well; a name that is taken."""
+    odd = ARM.replace('name="lift" axis', 'name="lift" actuatorfrcrange="-.5 .5" axis')
+    odd = (
+        odd[: odd.index("<position")]
+        + """<motor joint="bend" ctrlrange="-2 2" name="actuator1"/>
+<motor tendon="both" ctrlrange="-1 1" gear="1.5"/></actuator></mujoco>"""
+    )
+    path = write(tmp_path, odd, "odd.xml")
+    robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
+    data, effort = mujoco.MjData(m), robot.limits.effort
+    assert Actuators(robot).names == ("actuator1", "actuator1_")
+    data.ctrl[:] = -2.0, 1.0
+    mujoco.mj_forward(m, data)
+    found = np.clip(Actuators(robot).command_of(data.ctrl).tau, -effort, effort)
+    np.testing.assert_allclose(found[:2], data.qfrc_actuator[:2], atol=1e-12)
+    np.testing.assert_allclose(found[:2], [0.5, -5.0])

@@ -59,6 +59,16 @@ iyz="0"/></inertial><collision><geometry><box size=".3 .2 .2"/></geometry></coll
 <child link="cart"/><axis xyz="1 0 0"/><limit lower="-2" upper="2" effort="9" velocity="9"/>
 </joint></robot>"""
 
+# An arm on a base that touches neither the arm nor the floor, and a hand that mocap would move.
+ARM = """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 .1"/>
+<body name="base" pos="0 0 .1"><geom name="foot" size=".1" contype="2" conaffinity="2"/>
+<body name="first" pos="0 0 .12"><joint name="first" axis="0 1 0"/>
+<geom name="link" type="capsule" fromto="0 0 0 .5 0 .2" size=".05"/>
+<body name="second" pos=".5 0 .3"><joint name="second" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .5 0 .2" size=".05"/></body></body></body>
+<body name="hand" mocap="true" pos="0 0 2"><geom name="hand" type="box" size=".1 .1 .1"/></body>
+</worldbody></mujoco>"""
+
 
 @pytest.fixture(autouse=True)
 def compiled_here(monkeypatch):
@@ -183,6 +193,19 @@ def test_run_takes_the_world_of_the_file(tmp_path):
     assert empty.resolved()["terrain"]["shapes"][0]["kind"] == "plane"
     with pytest.raises(RobotError, match="nothing that touches stands still in it"):
         load_scene(tmp_path / "lonely.xml")
+
+
+def test_bases_that_touch_no_link(tmp_path):
+    """An arm's base is no world of its own link, which an exclude keeps apart; locked links are."""
+    path = write(tmp_path, ARM, "arm.xml")
+    robot, _ = load_scene(path)
+    assert list(robot.world) == ["floor", "hand"]
+    locked, _ = load_scene(path, joints=["second"])
+    assert list(locked.world) == ["floor", "hand", "link"]
+    free, _ = load_scene(path, base="free-flyer")
+    bodies = [free.model.names[j] for j in free.surfaces]
+    assert bodies == ["root_rotation", "first", "second"]
+    assert not free.world["floor"].meets(free.surfaces[2].shapes[0])
 
 
 def test_pairs_are_limited(tmp_path):
