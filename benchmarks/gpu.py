@@ -28,6 +28,7 @@ from nmdp_pin._jax.schedule import SCHEDULES, calls_of
 from nmdp_pin.experiments.data_file import write_data
 from nmdp_pin.rollout import Rollout, rollout
 
+ROBOT = {"source": "go2", "contacts": "feet"}
 H, GAIN, TORQUE = 0.02, 60.0, 3.0  # [s], [N m/rad], [N m]
 SIZES = (256, 4096)
 REPEATS = 3
@@ -114,7 +115,7 @@ def main() -> None:
     options = parser.parse_args()
     device = device_named(options.device)
     print(f"# {device.device_kind}, JAX {jax.__version__}, load {os.getloadavg()[0]:.1f}")
-    robot = load_robot("go2", contacts="feet", visuals=False)
+    robot = load_robot(**ROBOT, visuals=False)
     ground = Terrain([Plane(friction=0.7)])
     simulator = Simulator(robot, ground, Penalty(), "pbfd", control=Fixed())
     shape = max(options.size), options.steps, len(robot.driven)

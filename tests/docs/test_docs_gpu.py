@@ -9,11 +9,12 @@ PAGE = page("gpu.md")
 
 
 def test_the_code_runs(tmp_path, monkeypatch):
-    """Its two rollouts are made to their end."""
+    """Its two rollouts are made to their end, and are the same."""
     monkeypatch.chdir(tmp_path)
     names = run_code(PAGE)
     assert names["made"].ok.all()
     assert (np.asarray(names["rolled"].status) == 0).all()
+    np.testing.assert_allclose(np.moveaxis(names["rolled"].x, 2, 0), names["made"].x, atol=1e-8)
 
 
 def test_the_table_is_of_the_data():

@@ -74,6 +74,7 @@ def bare(tmp_path):
         "HOME": str(home),
         "PYTHONPATH": os.pathsep.join(map(str, (lent, Path(pin.__file__).parents[1]))),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "NUMBA_CACHE_DIR": os.environ["NUMBA_CACHE_DIR"],  # kernels of the same sources
         "OMP_NUM_THREADS": "1",
         "PIP_NO_INDEX": "1",
         "PIP_NO_BUILD_ISOLATION": "0",  # of a flag that switches off: pip reads it as given
