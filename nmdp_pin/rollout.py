@@ -28,6 +28,7 @@ __all__ = ["Rollout", "ray_cluster", "rollout"]
 CommandOf = Callable[[State, np.ndarray, float], Command | np.ndarray | None]
 """Function of the start of a step, its u and its length [s] that returns its command."""
 
+_AT_ONCE = 100  # steps of a compiled call, which neither Ctrl-C nor another thread interrupts
 _CHUNKS = 10  # for each worker, so that none has much left when the others are done
 
 
@@ -239,30 +240,31 @@ def _run(
     simulator: Simulator, control: _Control, state: State, u: np.ndarray, h: float, x: np.ndarray
 ) -> tuple[Status, int, State]:
     """Make one trajectory into x; returns status, number of steps and last state."""
-    k, steps, command, space = 0, len(u), control.command, simulator.vector
-    if not steps:
-        return Status.CONVERGED, 0, state
-    plan = new_plan(steps, space.nq, space.nv)
-    if not callable(command):
-        told, until = command or Command(), steps
-        write_plan(plan, slice(None), told)
-        _add(simulator, u, plan, told.q_target if control.targets else None)
-    while k < steps:
-        if callable(command):
-            told, until = simulator.checked_command(command(state, u[k], h)), k + 1
-            write_plan(plan, k, told)
+    k, begin, end, command, space = 0, 0, 0, control.command, simulator.vector
+    told = Command() if command is None or callable(command) else command
+    plan = new_plan(_AT_ONCE, space.nq, space.nv)
+    while k < len(u):
+        if k == end and callable(command):
+            told, begin, end = simulator.checked_command(command(state, u[k], h)), k, k + 1
+            write_plan(plan, 0, told)
+        elif k == end:
+            begin, end = k, min(k + _AT_ONCE, len(u))
+            write_plan(plan, slice(None), told)
+            _add(simulator, u[begin:end], plan, told.q_target if control.targets else None)
         if not told.wrenches:  # whose Jacobians are those of the start of each step
-            k, state = simulator.advance(state, plan, k, h, x[:until])
-        if k < until:  # a step that failed, or of a method that has no compiled call
-            targets = {"q_target": plan.q_target[k]} if control.targets else {}
-            result = simulator.step(state, replace(told, tau=plan.tau[k], **targets), h)
+            made, state = simulator.advance(state, plan, k - begin, h, x[begin:end])
+            k = begin + made
+        if k < end:  # a step that failed, or of a method that has no compiled call
+            at = k - begin
+            targets = {"q_target": plan.q_target[at]} if control.targets else {}
+            result = simulator.step(state, replace(told, tau=plan.tau[at], **targets), h)
             if not result.status.ok:
                 x[k:] = space.pack(state)
                 return result.status, k, state
             state = result.state
             x[k] = space.pack(state)
             k += 1
-    return Status.CONVERGED, steps, state
+    return Status.CONVERGED, k, state
 
 
 def _add(simulator: Simulator, u: np.ndarray, plan: Commands, target: np.ndarray | None) -> None:
@@ -271,9 +273,9 @@ def _add(simulator: Simulator, u: np.ndarray, plan: Commands, target: np.ndarray
     every = u.shape[1] == simulator.vector.nv
     added[:, slice(None) if every else simulator.system.robot.driven] = u
     if target is None:
-        plan.tau[:] += added
+        plan.tau[: len(u)] += added
         return
-    for row, way in zip(plan.q_target, added, strict=True):
+    for row, way in zip(plan.q_target, added, strict=False):
         row[:] = pin.integrate(simulator.vector.model, target, way)
 
 

@@ -251,8 +251,11 @@ class Simulator:
     def _stepped(self, state: State, source: CommandSource, h: float) -> StepResult:
         """A step of checked arguments."""
         loaded = self._loads.on(source, state)
-        with self._lock:
-            result = self.control.step(self._integrator, state, loaded, h)
+        try:
+            with self._lock:
+                result = self.control.step(self._integrator, state, loaded, h)
+        except SystemError as error:
+            raise _cause_of(error) from None
         return replace(result, external=loaded.wrenches) if loaded.wrenches else result
 
     def advance(
@@ -264,8 +267,11 @@ class Simulator:
         """
         if not self.control.keeps_length:
             return first, state
-        with self._lock:
-            return self._integrator.advance(state, plan, first, h, x)
+        try:
+            with self._lock:
+                return self._integrator.advance(state, plan, first, h, x)
+        except SystemError as error:
+            raise _cause_of(error) from None
 
     def step_x(
         self,
@@ -367,3 +373,8 @@ class Simulator:
         if isinstance(command, CommandSource) and not isinstance(command, Command):
             return self._check.source(command)
         return self._check.command(command)
+
+
+def _cause_of(error: SystemError) -> BaseException:
+    """The exception of a signal, as by Ctrl-C, that came where a kernel called Python."""
+    return error.__cause__ or error

@@ -18,6 +18,7 @@ from nmdp_pin import (
     Terrain,
     load_robot,
 )
+from nmdp_pin._integrators.nmdp import Nmdp
 from nmdp_pin._parallel.tasks import content_of
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.errors import ControlError
@@ -109,6 +110,29 @@ def test_a_step_in_the_middle_fails(iterations, fails):
     assert 0 < found.steps[0]
     assert (found.steps[0] < STEPS) == fails
     assert fails or any(result.halvings for result in results[1:-1])
+
+
+def test_ctrl_c_ends_many_steps(monkeypatch):
+    """It waits for few of them, and is itself where it comes while a kernel calls Python."""
+    simulator, lengths, advance = on_the_ground("hopper", "ne-nmdp", {"order": 1}), [], Nmdp.advance
+
+    def counting(self, state, plan, first, h, x):
+        lengths.append(len(x))
+        return advance(self, state, plan, first, h, x)
+
+    def interrupted(*_, **__):
+        raise SystemError from KeyboardInterrupt()  # as Numba has it
+
+    u = 0.1 * np.random.default_rng(0).standard_normal((130, len(simulator.robot.driven)))
+    monkeypatch.setattr(Nmdp, "advance", counting)
+    found = rollout(simulator, simulator.state(), u, h=H)
+    assert_made_one_by_one(found, simulator, simulator.state(), u)
+    assert max(lengths) <= 100
+    for name in ("advance", "step"):
+        monkeypatch.setattr(Nmdp, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            rollout(simulator, simulator.state(), u, h=H)
+        monkeypatch.setattr(Nmdp, "advance", lambda self, state, plan, first, h, x: (first, state))
 
 
 def test_error_control_looks_at_each_step():
