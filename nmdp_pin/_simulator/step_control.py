@@ -37,8 +37,8 @@ class StepControl(abc.ABC):
     """Base class of step controls, which make a step of sub-steps."""
 
     name: ClassVar[str]
-    keeps_length: ClassVar[bool] = True
-    """Whether a step that is made at its whole length is the result."""
+    keeps_length: ClassVar[bool] = False
+    """Whether a step that the method makes at its whole length is the result."""
 
     def check(self, integrator: type[Integrator]) -> None:  # noqa: B027
         """Refuse a method that lacks what the control needs; this one needs nothing."""
@@ -66,6 +66,7 @@ class Fixed(StepControl):
     """Steps of the requested length; a step that fails is not repeated."""
 
     name: ClassVar[str] = "fixed"
+    keeps_length: ClassVar[bool] = True
 
     def step(
         self, integrator: Integrator, state: State, command: CommandSource, h: float
@@ -94,6 +95,7 @@ class Halving(StepControl):
     max_work: Count = 2000
 
     name: ClassVar[str] = "halving"
+    keeps_length: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_fields(self, IntegratorError)
@@ -199,7 +201,6 @@ class ErrorControl(StepControl):
     max_work: Count = 20_000
 
     name: ClassVar[str] = "error"
-    keeps_length: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_fields(self, IntegratorError)
