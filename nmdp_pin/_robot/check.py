@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import pinocchio as pin
 
+from nmdp_pin._robot.assembly import assemble
 from nmdp_pin._robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin._robot.joint_limits import named_joints
-from nmdp_pin._robot.loading import assemble, describe
+from nmdp_pin._robot.loading import describe
 from nmdp_pin._robot.model import Description
 from nmdp_pin._robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin._robot.robot import Robot

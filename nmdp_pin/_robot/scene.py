@@ -9,10 +9,11 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._options import FilePath
+from nmdp_pin._robot.assembly import assemble
 from nmdp_pin._robot.body_contacts import connected, overlap_at, touching
 from nmdp_pin._robot.body_surfaces import body_name, shape_of, shaped_joints, surfaces_of
 from nmdp_pin._robot.catalog import MJCF, RobotSource, find_robot
-from nmdp_pin._robot.loading import assemble, describe
+from nmdp_pin._robot.loading import describe
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.trees import placements_at
 from nmdp_pin._terrain import Terrain

@@ -20,9 +20,10 @@ from nmdp_pin._robot import (
     together,
     touching,
 )
+from nmdp_pin._robot.assembly import assemble
 from nmdp_pin._robot.body_contacts import connected
 from nmdp_pin._robot.catalog import RobotFiles, find_robot
-from nmdp_pin._robot.loading import assemble, describe
+from nmdp_pin._robot.loading import describe
 from nmdp_pin._robot.settings import RobotSettings
 from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import RobotError

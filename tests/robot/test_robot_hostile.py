@@ -11,8 +11,9 @@ from nmdp_pin import load_robot
 from nmdp_pin._cli import main
 from nmdp_pin._files import limited_process
 from nmdp_pin._robot import check_robot
+from nmdp_pin._robot.assembly import assemble
 from nmdp_pin._robot.catalog import find_robot
-from nmdp_pin._robot.loading import assemble, describe
+from nmdp_pin._robot.loading import describe
 from nmdp_pin._runs.run_warnings import start_warnings
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import RobotError
