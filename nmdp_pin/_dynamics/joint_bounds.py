@@ -30,7 +30,7 @@ def joints_of(
     loops = known.loops if known and not robot.loops else loops_of(robot, len(dofs))
     alone = not (robot.springs or limits.mimics)
     rows = len(loops.compliance)
-    first = [int(loops.dofs[x]) for x in loops.felt[:-1].tolist()]
+    first = [int(loops.dofs[x]) for x in loops.dof_ranges[:-1].tolist()]
     owners = np.repeat(first, np.diff(loops.first)).astype(np.int64)
     coordinates = {joint.idx_v: joint.idx_q for joint in simple_joints(model).values()}
     stops = np.array([coordinates.get(dof, -1) for dof in dofs.tolist()], dtype=np.int64)

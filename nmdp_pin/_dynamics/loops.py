@@ -26,7 +26,7 @@ def loops_of(robot: Robot, first: int) -> Loops:
     model, loops = robot.model, robot.loops
     n, frames = len(loops), np.zeros((len(loops), 2, 4, 3))
     bodies, coordinates = np.zeros((n, 2), dtype=np.int64), np.full((n, 2), -1, dtype=np.int64)
-    polynomials, felt = np.zeros((n, 5)), list[list[tuple[int, float, int]]]()
+    polynomials, moving = np.zeros((n, 5)), list[list[tuple[int, float, int]]]()
     owners = np.repeat(np.arange(1, model.njoints), [joint.nv for joint in model.joints[1:]])
     for x, loop in enumerate(loops):
         if isinstance(loop, Coupling):
@@ -35,20 +35,20 @@ def loops_of(robot: Robot, first: int) -> Loops:
             polynomials[x, : len(loop.polynomial)] = loop.polynomial
             coordinates[x, : len(joints)] = [model.joints[joint].idx_q for joint in joints]
             bodies[x, : len(joints)] = joints
-            felt.append([(model.joints[joint].idx_v, 1.0, joint) for joint in joints])
+            moving.append([(model.joints[joint].idx_v, 1.0, joint) for joint in joints])
             continue
         ends = loop.attached(model)  # type: ignore[attr-defined]
         bodies[x] = [end.joint for end in ends]
         frames[x] = [np.vstack([end.place.rotation.T, end.place.translation]) for end in ends]
         above = [set(model.supports[end.joint]) for end in ends]
-        felt.append(
+        moving.append(
             [
                 (dof, 1.0 if owner in above[0] else -1.0, owner)
                 for dof, owner in enumerate(owners.tolist())
                 if (owner in above[0]) != (owner in above[1])
             ]
         )
-    dofs = [row for rows in felt for row in rows]
+    dofs = [row for rows in moving for row in rows]
     return Loops(
         first=first + np.cumsum([0, *(loop.rows for loop in loops)], dtype=np.int64),
         kinds=np.array([_KINDS[type(loop)] for loop in loops], dtype=np.int64),
@@ -59,7 +59,7 @@ def loops_of(robot: Robot, first: int) -> Loops:
         polynomials=polynomials,
         compliance=_compliances(robot),
         springs=np.array([loop.compliance > 0.0 for loop in loops], dtype=bool),
-        felt=np.cumsum([0, *map(len, felt)], dtype=np.int64),
+        dof_ranges=np.cumsum([0, *map(len, moving)], dtype=np.int64),
         dofs=np.array([row[0] for row in dofs], dtype=np.int64),
         signs=np.array([row[1] for row in dofs], dtype=float),
         carriers=np.array([row[2] for row in dofs], dtype=np.int64),

@@ -122,7 +122,7 @@ class NeMdp(Integrator):
         """
         k, m = len(acting), start.w.shape[1]
         slope, rows = np.zeros((k, m, k, m)), np.arange(k)
-        by_load = start.at.V[acting].transpose(0, 2, 1) @ start.lift[acting][:, :, None]
+        by_load = start.at.V[acting].transpose(0, 2, 1) @ start.of_load[acting][:, :, None]
         slope[rows, :, rows, :] = by_load
         return start.at.work[acting].ravel(), slope.reshape(k * m, k * m)
 

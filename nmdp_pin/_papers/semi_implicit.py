@@ -43,7 +43,7 @@ class StepStart:
         M: mass matrix, shape (nv, nv).
         bias: Coriolis forces and gravity, shape (nv,).
         J: Jacobians of the contacts, then of the joints, shape (n + r, rows, nv).
-        lift: derivatives of their motions by the sums of their weights, shape (n + r, rows) [m].
+        of_load: derivatives of their motions by the sums of their weights, shape (n + r, rows) [m].
         kinetic: kinetic energy [J].
         potential: potential energy [J].
     """
@@ -56,7 +56,7 @@ class StepStart:
     M: np.ndarray
     bias: np.ndarray
     J: np.ndarray
-    lift: np.ndarray
+    of_load: np.ndarray
     kinetic: float
     potential: float
 
@@ -106,7 +106,7 @@ class SemiImplicit:
             record.dynamics.M.copy(),
             pin.rnea(self.model, self._data, state.q, state.v, np.zeros(self.model.nv)).copy(),
             self._linear.J_force[:total].copy(),
-            self._linear.lift[:total].copy(),
+            self._linear.of_load[:total].copy(),
             *energies_of(record, memory.origin),
         )
 

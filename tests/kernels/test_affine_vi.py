@@ -171,7 +171,7 @@ def test_derivatives_of_the_map_are_those_of_differences(kind):
     assert len(pieces) >= 5
 
 
-def stated(rng, kinds, A, J_force, J_motion, lift=0.0):
+def stated(rng, kinds, A, J_force, J_motion, of_load=0.0):
     """An inequality with random sets, whose blocks feel the dofs of their columns that are not 0.
 
     Its forces at f0 are zero.
@@ -212,14 +212,14 @@ def stated(rng, kinds, A, J_force, J_motion, lift=0.0):
         rows = slice(sets.first[b], sets.first[b + 1])
         size = SIZES[kinds[b]]
         dofs = np.flatnonzero(np.any((J_force[rows] != 0.0) | (J_motion[rows] != 0.0), axis=0))
-        vi.felt[b], vi.dofs[b, : len(dofs)] = len(dofs), dofs
+        vi.n_dofs[b], vi.dofs[b, : len(dofs)] = len(dofs), dofs
         vi.J_force[b, :size, : len(dofs)] = J_force[rows][:, dofs]
         vi.J_motion[b, :size, : len(dofs)] = J_motion[rows][:, dofs]
         vi.motion[b, :size] = rng.standard_normal(size)
-        vi.lift[b, size - 1] = lift if kinds[b] == INTERVAL else 0.0
+        vi.of_load[b, size - 1] = of_load if kinds[b] == INTERVAL else 0.0
         sign = 1.0 if kinds[b] == INTERVAL else -1.0
         vi.of_depth[b, : len(dofs)] = sign * J_force[rows][-1, dofs]
-        softest = np.abs(np.sum(J_motion[rows] * R[:, rows].T, axis=1) + vi.lift[b, :size]).max()
+        softest = np.abs(np.sum(J_motion[rows] * R[:, rows].T, axis=1) + vi.of_load[b, :size]).max()
         sets.rho[b] = 1.0 / softest
         vi.length[b], vi.enough[b], vi.rounding[b] = softest, 1e-11 / softest, 0.0
         vi.rough[rows] = vi.enough[b]
@@ -240,7 +240,7 @@ def random_problem(rng, skew=0.0, turned=0.0):
         ]
     )
     J_motion = J * (1.0 + turned * rng.uniform(-1.0, 1.0, J.shape))
-    return stated(rng, kinds, A, J, J_motion, lift=float(rng.choice([0.0, 0.5])))
+    return stated(rng, kinds, A, J, J_motion, of_load=float(rng.choice([0.0, 0.5])))
 
 
 def box(rng, kind, corners):
@@ -271,9 +271,9 @@ def solve(vi, f=None, dq=None):
 def generalised(vi, f):
     """J_force' f."""
     out = np.zeros(len(vi.G))
-    for b, felt in enumerate(vi.felt):
+    for b, n_dofs in enumerate(vi.n_dofs):
         own = f[vi.sets.first[b] : vi.sets.first[b + 1]]
-        np.add.at(out, vi.dofs[b, :felt], own @ vi.J_force[b, : len(own), :felt])
+        np.add.at(out, vi.dofs[b, :n_dofs], own @ vi.J_force[b, : len(own), :n_dofs])
     return out
 
 
@@ -300,13 +300,13 @@ def bound_of(sets, b, depth, f):
 
 def assert_solves(rng, vi, f, dq):
     """A dq = J_force' f - G, and F' (f' - f) >= 0 in every set, in which f is."""
-    for b in range(len(vi.felt)):
+    for b in range(len(vi.n_dofs)):
         begin, end = vi.sets.first[b : b + 2]
-        dofs, own, size = vi.dofs[b, : vi.felt[b]], f[begin:end], end - begin
-        J_motion = vi.J_motion[b, :size, : vi.felt[b]]
+        dofs, own, size = vi.dofs[b, : vi.n_dofs[b]], f[begin:end], end - begin
+        J_motion = vi.J_motion[b, :size, : vi.n_dofs[b]]
         load = own.sum() if vi.sets.kind[b] == SIMPLEX else own[-1]
-        F = vi.motion[b, :size] + J_motion @ dq[dofs] + vi.lift[b, :size] * load
-        depth = vi.depth[b] + vi.of_depth[b, : vi.felt[b]] @ dq[dofs]
+        F = vi.motion[b, :size] + J_motion @ dq[dofs] + vi.of_load[b, :size] * load
+        depth = vi.depth[b] + vi.of_depth[b, : vi.n_dofs[b]] @ dq[dofs]
         others = feasible(rng, vi.sets, b, depth, own)
         scale = 1.0 + np.abs(own).max() * (1.0 + np.abs(F).max())
         assert ((others - own) @ F).min() >= -EXACT * scale * max(1.0, np.abs(others).max())
@@ -378,7 +378,7 @@ def test_limbs_that_give_way_are_solved():
         weak = rng.standard_normal(nv)
         A = root @ root.T + 0.3 * np.eye(nv) - 2.0 * np.outer(weak, weak)
         J = np.vstack([rng.standard_normal((6, nv)), np.eye(6, nv)])
-        vi = stated(rng, kinds, A, J, J, lift=0.2)
+        vi = stated(rng, kinds, A, J, J, of_load=0.2)
         vi.sets.stops[:] = 0.0
         found = solve(vi)
         if found is not None:
@@ -424,10 +424,10 @@ def test_inertias_that_are_singular_are_not_solved():
 
 def joined(parts):
     """Inequalities beside each other, whose dofs are groups that nothing couples."""
-    blocks, m = sum(len(vi.felt) for vi in parts), max(vi.motion.shape[1] for vi in parts)
-    felt = max(vi.dofs.shape[1] for vi in parts)
+    blocks, m = sum(len(vi.n_dofs) for vi in parts), max(vi.motion.shape[1] for vi in parts)
+    n_dofs = max(vi.dofs.shape[1] for vi in parts)
     starts = np.cumsum([0, *(len(vi.G) for vi in parts)])
-    whole = {name: [] for name in ("J_force", "J_motion", "of_depth", "motion", "lift", "dofs")}
+    whole = {name: [] for name in ("J_force", "J_motion", "of_depth", "motion", "of_load", "dofs")}
     A, first = np.zeros((starts[-1], starts[-1])), [0]
     for vi, start in zip(parts, starts, strict=False):
         end = start + len(vi.G)
@@ -435,7 +435,7 @@ def joined(parts):
         first += (first[-1] + vi.sets.first[1:]).tolist()
         for name in whole:
             value = getattr(vi, name) + (start if name == "dofs" else 0)
-            sizes = [felt] if value.ndim == 2 and name in ("of_depth", "dofs") else [m, felt]
+            sizes = [n_dofs] if value.ndim == 2 and name in ("of_depth", "dofs") else [m, n_dofs]
             pads = [(0, size - n) for size, n in zip(sizes, value.shape[1:], strict=False)]
             whole[name].append(np.pad(value, [(0, 0), *pads]))
     one, sets = parts[0], {}
@@ -443,7 +443,7 @@ def joined(parts):
         values = [getattr(vi.sets, name) for vi in parts]
         sets[name] = np.concatenate(values) if np.ndim(values[0]) else values[0]
     sets["first"] = np.array(first)
-    lists = ("depth", "felt", "G", "held", "length", "enough", "rough", "rounding")
+    lists = ("depth", "n_dofs", "G", "held", "length", "enough", "rough", "rounding")
     return one._replace(
         sets=one.sets._replace(**sets),
         **{name: np.concatenate(values) for name, values in whole.items()},
@@ -464,7 +464,7 @@ def test_components_have_the_bits_that_they_have_alone(seed):
     if any(found is None for found in alone):
         pytest.skip("one of the problems is not solved")
     whole, blocks = joined(parts)
-    assert len(whole.felt) == blocks
+    assert len(whole.n_dofs) == blocks
     free = [np.linalg.solve(vi.A, -vi.G) for vi in parts]
     f, dq = solve(whole, dq=np.concatenate(free))
     assert f.tobytes() == np.concatenate([forces for forces, _ in alone]).tobytes()

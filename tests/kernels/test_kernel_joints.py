@@ -53,7 +53,7 @@ NO_SPRINGS = {
 
 
 NO_LOOPS = Loops(
-    **{n: np.zeros(1, int) for n in ("first", "felt")},
+    **{n: np.zeros(1, int) for n in ("first", "dof_ranges")},
     **{n: np.zeros(0, int) for n in ("kinds", "dofs", "carriers")},
     **{n: np.zeros((0, 2), int) for n in ("bodies", "coordinates")},
     **{n: np.zeros(0) for n in ("lengths", "compliance", "signs")},
@@ -230,8 +230,8 @@ def test_derivatives_of_joint_forces_are_differences(recovery):
         assert np.array_equal(found.J_force[x], J)
         back = H * recovery * at.missing[x] * (at.beyond[x] != 0.0)
         assert found.J_motion[x] == pytest.approx((1.0 + back) * J, abs=ROUNDING)
-        lift = H * recovery * abs(at.beyond[x])
-        assert found.lift[x] == pytest.approx(lift * FIRST, abs=ROUNDING)
+        of_load = H * recovery * abs(at.beyond[x])
+        assert found.of_load[x] == pytest.approx(of_load * FIRST, abs=ROUNDING)
 
 
 @pytest.mark.parametrize("recovery", [0.0, 7.0])
@@ -270,7 +270,7 @@ def test_forces_of_joints_as_unknowns(recovery):
         at.w[2 + j, 0] = kept
         if width[j] > 0.0:
             slope = (sides[0] - sides[1]) / (2.0 * STEP)
-            assert linear.lift[2 + j, 0] == pytest.approx(slope, abs=1e-6)
+            assert linear.of_load[2 + j, 0] == pytest.approx(slope, abs=1e-6)
 
 
 def test_springs_of_joints_with_one_coordinate():

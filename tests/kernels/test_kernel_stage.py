@@ -154,7 +154,7 @@ def test_derivatives_of_contacts(displaced, kinds, recovery, columns, rows):
     for e in range(5):
         sides = [at.evaluated(w=at.w + s * STEP * np.eye(5)[e]).motion for s in (1.0, -1.0)]
         of_weight = (sides[0] - sides[1])[at.active] / (2.0 * STEP)
-        assert found.lift[:3] == pytest.approx(of_weight, abs=DIFFERENCE)
+        assert found.of_load[:3] == pytest.approx(of_weight, abs=DIFFERENCE)
 
 
 def rates_of(at, record):
@@ -301,8 +301,8 @@ def test_derivatives_of_forces(displaced, kinds, recovery):
     motions = at.differences(lambda q: at.evaluated(q).motion)
     assert found.J_motion[near] == pytest.approx(motions[near], abs=5.0 * DIFFERENCE)
     sides = [at.evaluated(w=at.w + s * STEP * np.eye(3)[2]).motion for s in (1.0, -1.0)]
-    assert found.lift == pytest.approx((sides[0] - sides[1]) / (2.0 * STEP), abs=DIFFERENCE)
-    assert found.lift.any() == (recovery > 0.0)
+    assert found.of_load == pytest.approx((sides[0] - sides[1]) / (2.0 * STEP), abs=DIFFERENCE)
+    assert found.of_load.any() == (recovery > 0.0)
     rates = rates_of(at, record)
     works = at.differences(lambda q: at.evaluated(q).work.ravel())
     near = np.repeat(near, 3)

@@ -194,7 +194,7 @@ def stage_rates(
                         for d in range(begin, rates.first[x + 1]):
                             loads = not system.forces or d == rates.first[x + 1] - 1
                             if loads:
-                                rates.r_w[begin + e, d] += p * linear.lift[x, a]
+                                rates.r_w[begin + e, d] += p * linear.of_load[x, a]
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)
@@ -216,9 +216,9 @@ def _add_first_gap(system: System, origin: StageIterate, row: int, of_q: Array, 
     J = np.empty((MOST, origin.v.size))
     rows = gaps_of(loops, x, origin.P, origin.q, A, B, g, W)
     gradients_of(loops, x, rows, origin.S, W, J)
-    for s in range(loops.felt[x], loops.felt[x + 1]):
+    for s in range(loops.dof_ranges[x], loops.dof_ranges[x + 1]):
         for z in range(r_z.size):
-            r_z[z] += J[row - loops.first[x], s - loops.felt[x]] * of_q[loops.dofs[s], z]
+            r_z[z] += J[row - loops.first[x], s - loops.dof_ranges[x]] * of_q[loops.dofs[s], z]
 
 
 @jit

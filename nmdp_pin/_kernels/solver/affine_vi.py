@@ -20,9 +20,9 @@ from nmdp_pin._kernels.solver.force_sets import INTERVAL, SIMPLEX, ForceSets, in
 class AffineVI(NamedTuple):
     """Find f and dq with A dq = J_force' (f - f0) - G and F' (f' - f) >= 0 for f' in the sets.
 
-    The motions are F = motion + J_motion dq + lift (load - load at f0), the load of a block being
-    its last coordinate, of weights their sum. J_force and J_motion hold what belongs to the felt[b]
-    dofs that a block acts on or depends on.
+    The motions are F = motion + J_motion dq + of_load (load - load at f0), the load of a block
+    being its last coordinate, of weights their sum. J_force and J_motion hold what belongs to the
+    n_dofs[b] dofs that a block acts on or depends on.
 
     Args:
         sets: the sets.
@@ -31,9 +31,9 @@ class AffineVI(NamedTuple):
         of_depth: derivatives of the depths, shape (blocks, k).
         motion: motions at f0, shape (blocks, m).
         depth: depths there [m, rad], shape (blocks,).
-        lift: derivatives of the motions by the loads, shape (blocks, m).
+        of_load: derivatives of the motions by the loads, shape (blocks, m).
         dofs: those that each block feels, shape (blocks, k).
-        felt: their numbers, shape (blocks,).
+        n_dofs: their numbers, shape (blocks,).
         A: shape (nv, nv).
         G: shape (nv,).
         proximal: term that holds forces, F + proximal (f - held) / rho, shape (1,).
@@ -52,9 +52,9 @@ class AffineVI(NamedTuple):
     of_depth: Array
     motion: Array
     depth: Array
-    lift: Array
+    of_load: Array
     dofs: Array
-    felt: Array
+    n_dofs: Array
     A: Array
     G: Array
     proximal: Array
@@ -112,14 +112,14 @@ def natural_map(
 ) -> tuple[float, bool]:
     """Write the natural map at forces and a motion; its square [m^2], and whether it is small."""
     square, near, F, held = 0.0, True, vector(vi.motion.shape[1]), vi.proximal[0]
-    for b in range(vi.felt.size):
+    for b in range(vi.n_dofs.size):
         begin, end = vi.sets.first[b], vi.sets.first[b + 1]
         depth, m = vi.depth[b], end - begin
         more = _load(vi, b, f) - _load(vi, b, f0)
         for e in range(m):
-            F[e] = vi.motion[b, e] + vi.lift[b, e] * more
+            F[e] = vi.motion[b, e] + vi.of_load[b, e] * more
             F[e] += held / vi.sets.rho[b] * (f[begin + e] - vi.held[begin + e])
-        for s in range(vi.felt[b]):
+        for s in range(vi.n_dofs[b]):
             x = dq[vi.dofs[b, s]]
             depth += vi.of_depth[b, s] * x
             for e in range(m):
@@ -176,14 +176,14 @@ def unbalanced(
             start, stop = blocks.first[h], blocks.first[h + 1]
             largest = _subtract_inertia(vi.A, dq, begin, end, start, stop, right, largest)
             largest = _subtract_inertia(vi.A, dq, start, stop, begin, end, right, largest)
-    for b in range(vi.felt.size):
+    for b in range(vi.n_dofs.size):
         begin = vi.sets.first[b]
         for e in range(vi.sets.first[b + 1] - begin):
             change = f[begin + e] - f0[begin + e]
-            for s in range(vi.felt[b]):
+            for s in range(vi.n_dofs[b]):
                 largest = max(largest, abs(vi.J_force[b, e, s] * f[begin + e]))
             if change != 0.0:
-                for s in range(vi.felt[b]):
+                for s in range(vi.n_dofs[b]):
                     right[vi.dofs[b, s], 0] += vi.J_force[b, e, s] * change
     for l in range(dq.size):
         most = max(most, abs(right[l, 0]))

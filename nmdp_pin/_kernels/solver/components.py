@@ -40,10 +40,10 @@ def couple_groups(vi: AffineVI) -> None:
     for g in range(t):
         for l in range(first[g], first[g + 1]):
             of_dofs[l] = g
-    for b in range(vi.felt.size):
-        for s in range(vi.felt[b]):
+    for b in range(vi.n_dofs.size):
+        for s in range(vi.n_dofs[b]):
             g = of_dofs[vi.dofs[b, s]]
-            for c in range(vi.felt[b]):
+            for c in range(vi.n_dofs[b]):
                 near[g, of_dofs[vi.dofs[b, c]]] = True
     for g in range(t):
         for h in range(t):
@@ -92,7 +92,7 @@ def part_of(vi: AffineVI, numbers: Array, number: int) -> Component:
     t, first, nv, k, n = 0, vi.groups, 0, 0, 0
     of_dofs = np.full(vi.G.size, -1)
     groups, dofs = np.empty(numbers.size, np.int64), np.empty(vi.G.size, np.int64)
-    blocks = np.empty(vi.felt.size, np.int64)
+    blocks = np.empty(vi.n_dofs.size, np.int64)
     coordinates = np.empty(vi.sets.first[-1], np.int64)
     for g in range(numbers.size):
         if numbers[g] != number:
@@ -102,8 +102,8 @@ def part_of(vi: AffineVI, numbers: Array, number: int) -> Component:
         for l in range(first[g], first[g + 1]):
             of_dofs[l], dofs[nv] = nv, l
             nv += 1
-    for b in range(vi.felt.size):
-        if (of_dofs[vi.dofs[b, 0]] < 0) if vi.felt[b] > 0 else number > 0:
+    for b in range(vi.n_dofs.size):
+        if (of_dofs[vi.dofs[b, 0]] < 0) if vi.n_dofs[b] > 0 else number > 0:
             continue
         blocks[k] = b
         k += 1
@@ -126,7 +126,7 @@ def take_component(vi: AffineVI, part: Component, f0: Array) -> tuple[AffineVI, 
     for x in range(k):
         b = blocks[x]
         first[x + 1] = first[x] + old.first[b + 1] - old.first[b]
-        for s in range(vi.felt[b]):
+        for s in range(vi.n_dofs[b]):
             felt_dofs[x, s] = part.of_dofs[vi.dofs[b, s]]
     for x in range(t):
         g = part.groups[x]
@@ -154,9 +154,9 @@ def take_component(vi: AffineVI, part: Component, f0: Array) -> tuple[AffineVI, 
         of_depth=vi.of_depth[blocks],
         motion=vi.motion[blocks],
         depth=vi.depth[blocks],
-        lift=vi.lift[blocks],
+        of_load=vi.of_load[blocks],
         dofs=felt_dofs,
-        felt=vi.felt[blocks],
+        n_dofs=vi.n_dofs[blocks],
         A=A,
         G=vi.G[dofs],
         proximal=np.zeros(1),

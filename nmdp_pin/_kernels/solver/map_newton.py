@@ -46,7 +46,7 @@ class Room(NamedTuple):
     Args:
         here: the map at a point.
         there: the map at another one.
-        B: answers of blocks.
+        B: responses of blocks.
         LU: factors, of which there are pivots.
         pivots: see `LU`.
         blocks: order of the elimination; without groups that of dense factors.
@@ -75,9 +75,9 @@ def new_room(vi: AffineVI, blocks: BlockOrder) -> Room:
     """Memory for an inequality."""
     n, nv, m = vi.sets.first[-1], vi.G.size, vi.motion.shape[1]
     return Room(
-        here=new_pieces(n, vi.felt.size, m),
-        there=new_pieces(n, vi.felt.size, m),
-        B=np.empty((vi.felt.size, m, 1 + vi.dofs.shape[1])),
+        here=new_pieces(n, vi.n_dofs.size, m),
+        there=new_pieces(n, vi.n_dofs.size, m),
+        B=np.empty((vi.n_dofs.size, m, 1 + vi.dofs.shape[1])),
         LU=np.empty((nv, nv)),
         pivots=np.empty(nv, np.int64),
         blocks=blocks,
@@ -90,20 +90,20 @@ def new_room(vi: AffineVI, blocks: BlockOrder) -> Room:
 
 
 @jit
-def _answer_of_one(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
-    """As `_answer_of`, for a block of one coordinate."""
+def _response_of_one(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
+    """As `_response_of`, for a block of one coordinate."""
     X, Y, z = at.X[b, 0, 0], at.Y[b, 0, 0], at.z[b, 0]
-    M = X + Y * (vi.lift[b, 0] + vi.proximal[0] / vi.sets.rho[b]) + kept
+    M = X + Y * (vi.of_load[b, 0] + vi.proximal[0] / vi.sets.rho[b]) + kept
     if M == 0.0:
         return False
     B[0, 0] = -at.Phi[vi.sets.first[b]] / M
-    for s in range(vi.felt[b]):
+    for s in range(vi.n_dofs[b]):
         B[0, 1 + s] = (z * vi.of_depth[b, s] + Y * vi.J_motion[b, 0, s]) / M
     return True
 
 
 @jit
-def _answer_of(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
+def _response_of(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
     """Change of a block's forces, df = B [1; -dq] of the dofs that it feels; False: singular."""
     begin, m = vi.sets.first[b], vi.sets.first[b + 1] - vi.sets.first[b]
     M, pivots = matrix(m, m), indices(m)
@@ -112,12 +112,12 @@ def _answer_of(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bo
         lifted = 0.0
         B[i, 0] = -at.Phi[begin + i]
         for j in range(m):
-            lifted += at.Y[b, i, j] * vi.lift[b, j]
+            lifted += at.Y[b, i, j] * vi.of_load[b, j]
         for j in range(m):
             M[i, j] = at.X[b, i, j] + (lifted if whole or j == m - 1 else 0.0)
             M[i, j] += held * at.Y[b, i, j]
         M[i, i] += kept
-        for s in range(vi.felt[b]):
+        for s in range(vi.n_dofs[b]):
             moved = at.z[b, i] * vi.of_depth[b, s]
             for j in range(m):
                 moved += at.Y[b, i, j] * vi.J_motion[b, j, s]
@@ -140,31 +140,31 @@ def newton_direction(vi: AffineVI, at: MapPieces, kept: float, room: Room) -> bo
     """
     first, B, LU, right, ddq = vi.sets.first, room.B, room.LU, room.right, room.ddq
     copy_coupled(vi.A, room.blocks, LU)
-    for b in range(vi.felt.size):
+    for b in range(vi.n_dofs.size):
         m = first[b + 1] - first[b]
         if m == 1:
-            regular = _answer_of_one(vi, b, at, kept, B[b])
+            regular = _response_of_one(vi, b, at, kept, B[b])
         else:
-            regular = _answer_of(vi, b, at, kept, B[b])
+            regular = _response_of(vi, b, at, kept, B[b])
         if not regular:
             return False
-        for s in range(vi.felt[b]):
+        for s in range(vi.n_dofs[b]):
             l = vi.dofs[b, s]
             for e in range(m):
                 force = vi.J_force[b, e, s]
                 if force == 0.0:
                     continue
                 right[l, 0] += force * B[b, e, 0]
-                for c in range(vi.felt[b]):
+                for c in range(vi.n_dofs[b]):
                     LU[l, vi.dofs[b, c]] += force * B[b, e, 1 + c]
     if not factor_coupled(LU, room.blocks, room.pivots):
         return False
     solve_coupled(LU, room.blocks, room.pivots, right)
     copy_vector(right[:, 0], ddq)
-    for b in range(vi.felt.size):
+    for b in range(vi.n_dofs.size):
         for e in range(first[b + 1] - first[b]):
             change = B[b, e, 0]
-            for s in range(vi.felt[b]):
+            for s in range(vi.n_dofs[b]):
                 change -= B[b, e, 1 + s] * ddq[vi.dofs[b, s]]
             room.df[first[b] + e] = change
     return all_finite(room.df) and all_finite(ddq)

@@ -29,15 +29,15 @@ def responses_of(vi: AffineVI, A: Array, order: BlockOrder, LU: Array, pivots: A
     if t > 0:
         return _responses_of_groups(vi, A, R)
     X = np.zeros((nv, first[-1]))
-    for b in range(vi.felt.size):
+    for b in range(vi.n_dofs.size):
         for e in range(first[b + 1] - first[b]):
-            for s in range(vi.felt[b]):
+            for s in range(vi.n_dofs[b]):
                 X[vi.dofs[b, s], first[b] + e] = vi.J_force[b, e, s]
     if X.size > 0:
         solve_factored(LU, pivots, X)
-    for b in range(vi.felt.size):
+    for b in range(vi.n_dofs.size):
         for e in range(first[b + 1] - first[b]):
-            for s in range(vi.felt[b]):
+            for s in range(vi.n_dofs[b]):
                 R[b, e, s] = X[vi.dofs[b, s], first[b] + e]
     return R
 
@@ -57,20 +57,20 @@ def _responses_of_groups(vi: AffineVI, A: Array, R: Array) -> Array:
                 LU[l, c] = A[l, c]
     if not factor_blocks(LU, alone, pivots):
         return R
-    for b in range(vi.felt.size):
-        for s in range(vi.felt[b]):
+    for b in range(vi.n_dofs.size):
+        for s in range(vi.n_dofs[b]):
             for e in range(m):
                 X[vi.dofs[b, s], e] = vi.J_force[b, e, s]
         before = -1
-        for s in range(vi.felt[b]):
+        for s in range(vi.n_dofs[b]):
             g = of_dofs[vi.dofs[b, s]]
             if g != before:
                 solve_group(LU, groups[g], groups[g + 1], pivots, X)
             before = g
-        for s in range(vi.felt[b]):
+        for s in range(vi.n_dofs[b]):
             for e in range(m):
                 R[b, e, s] = X[vi.dofs[b, s], e]
-        for s in range(vi.felt[b]):
+        for s in range(vi.n_dofs[b]):
             g = of_dofs[vi.dofs[b, s]]
             for l in range(groups[g], groups[g + 1]):
                 for e in range(m):

@@ -72,7 +72,7 @@ def linearise_contacts(
             share = share_of_load(system, at, i)
             rise *= share / at.w[i, 2] if 0.0 < share < 1.0 else 0.0
         for a in range(system.rows):
-            linear.lift[x, a] = rise / stage.rate * places.normal[i, a] if a < 3 else 0.0
+            linear.of_load[x, a] = rise / stage.rate * places.normal[i, a] if a < 3 else 0.0
     subtract_from_bodies(bodies, stiffness, touching, 1.0, sums)
     add_children(tree.parents, sums)
     project_stiffness(at.S, tree.parents, tree.first_dofs, sums, at.loads, linear.A)

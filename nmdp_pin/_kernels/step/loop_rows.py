@@ -38,8 +38,8 @@ def subtract_loops(system: System, stage: Stage, at: StageIterate) -> None:
             clear_matrix(at.V[i])
             row = loops.first[x] + a - loops.first[0]
             f, motion = at.w[i, 0], g[a] if holds else stage.gaps[row]
-            for s in range(loops.felt[x], loops.felt[x + 1]):
-                l, along = loops.dofs[s], J[a, s - loops.felt[x]]
+            for s in range(loops.dof_ranges[x], loops.dof_ranges[x + 1]):
+                l, along = loops.dofs[s], J[a, s - loops.dof_ranges[x]]
                 at.G[l] -= along * f
                 motion += 0.0 if holds else h * along * at.v[l]
             motion += loops.compliance[row] * f
@@ -73,10 +73,10 @@ def linearise_loops(system: System, stage: Stage, at: StageIterate, linear: Stag
             J_force, J_motion = linear.J_force[row], linear.J_motion[row]
             clear_matrix(J_force)
             clear_matrix(J_motion)
-            clear_vector(linear.lift[row])
-            linear.lift[row, 0] = loops.compliance[loops.first[x] + a - loops.first[0]]
-            for s in range(loops.felt[x], loops.felt[x + 1]):
-                l, e = loops.dofs[s], s - loops.felt[x]
+            clear_vector(linear.of_load[row])
+            linear.of_load[row, 0] = loops.compliance[loops.first[x] + a - loops.first[0]]
+            for s in range(loops.dof_ranges[x], loops.dof_ranges[x + 1]):
+                l, e = loops.dofs[s], s - loops.dof_ranges[x]
                 J_force[0, l] = J[a, e]
                 J_motion[0, l] = J[a, e] if holds else h * U[a, e]
             if not holds:

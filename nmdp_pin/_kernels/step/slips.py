@@ -168,7 +168,7 @@ def predicts_solution(
             f[e], F[e] = w1[row, e], at.work[row, e]
             depth -= at.places.normal[row, e] * fallen[e]
             for a in range(3):
-                F[e] += at.V[row, a, e] * (moved[a] + linear.lift[b, a] * more)
+                F[e] += at.V[row, a, e] * (moved[a] + linear.of_load[b, a] * more)
         sets.rho[0], sets.friction[0] = linear.rho[row], at.places.friction[row]
         square, beyond = _slip_of(system, sets, f, F, depth, margin)
         if beyond > 0.0 or square > (slip * linear.rho[row]) ** 2:

@@ -101,12 +101,12 @@ def _dofs_of_row(
 
 
 @jit
-def _project_rows(V: Array, J: Array, rows: int, dofs: Array, felt: int, out: Array) -> None:
+def _project_rows(V: Array, J: Array, rows: int, dofs: Array, n_dofs: int, out: Array) -> None:
     """Jacobian along coordinates with directions V, for some dofs, shape (m, k)."""
     for e in range(out.shape[0]):
         for i in range(rows):
             if V[i, e] != 0.0:
-                for s in range(felt):
+                for s in range(n_dofs):
                     out[e, s] += V[i, e] * J[i, dofs[s]]
 
 
@@ -132,7 +132,7 @@ def state_vi(
     asked, motors, A = np.empty((nv, nv)), np.empty(nv, np.int64), linear.A.copy()
     number = motor_rows(system, stage, at, asked, motors)
     blocks = k + number
-    dofs, felt = np.empty((blocks, nv), np.int64), np.empty(blocks, np.int64)
+    dofs, n_dofs = np.empty((blocks, nv), np.int64), np.empty(blocks, np.int64)
     sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
     first, most = sets.first, 0
     first[0] = 0
@@ -140,11 +140,11 @@ def state_vi(
         first[b + 1] = first[b] + (m if b < touching else 1)
         if b < k:
             rows = linear.J_force.shape[1] if b < touching else 1
-            felt[b] = _dofs_of_row(system, stage, linear, b, at.active[b], rows, dofs[b])
+            n_dofs[b] = _dofs_of_row(system, stage, linear, b, at.active[b], rows, dofs[b])
         else:
             row = asked[b - k : b - k + 1]
-            felt[b] = _write_dofs(row, row, 1, 0, nv, dofs[b], 0)
-        most = max(most, felt[b])
+            n_dofs[b] = _write_dofs(row, row, 1, 0, nv, dofs[b], 0)
+        most = max(most, n_dofs[b])
     vi = AffineVI(
         sets=sets,
         J_force=np.zeros((blocks, m, most)),
@@ -152,9 +152,9 @@ def state_vi(
         of_depth=np.zeros((blocks, most)),
         motion=np.zeros((blocks, m)),
         depth=np.zeros(blocks),
-        lift=np.zeros((blocks, m)),
+        of_load=np.zeros((blocks, m)),
         dofs=dofs,
-        felt=felt,
+        n_dofs=n_dofs,
         A=A,
         G=at.G,
         proximal=np.zeros(1),
@@ -176,16 +176,18 @@ def state_vi(
 @jit
 def _state_rows(at: StageIterate, linear: StageJacobians, vi: AffineVI, f0: Array) -> None:
     """Write the blocks of the active rows."""
-    first, dofs, felt = vi.sets.first, vi.dofs, vi.felt
+    first, dofs, n_dofs = vi.sets.first, vi.dofs, vi.n_dofs
     for b in range(at.n_active[0]):
         row, size = at.active[b], first[b + 1] - first[b]
         rows = at.V.shape[1] if b < at.n_active[1] else 1
-        _project_rows(at.V[row], linear.J_force[b], rows, dofs[b], felt[b], vi.J_force[b, :size])
-        _project_rows(at.V[row], linear.J_motion[b], rows, dofs[b], felt[b], vi.J_motion[b, :size])
+        _project_rows(at.V[row], linear.J_force[b], rows, dofs[b], n_dofs[b], vi.J_force[b, :size])
+        _project_rows(
+            at.V[row], linear.J_motion[b], rows, dofs[b], n_dofs[b], vi.J_motion[b, :size]
+        )
         for e in range(size):
             f0[first[b] + e], vi.motion[b, e] = at.w[row, e], at.work[row, e]
             for i in range(rows):
-                vi.lift[b, e] += at.V[row, i, e] * linear.lift[b, i]
+                vi.of_load[b, e] += at.V[row, i, e] * linear.of_load[b, i]
 
 
 @jit
@@ -204,9 +206,9 @@ def _state_motor(
     tau = motor(system.joints, stage.torque, l, at.error[l], at.v[l])
     limit, sign, e = system.joints.effort[l], stage.torque.signs[l], vi.sets.first[b]
     f0[e] = sign * limit if sign != 0.0 else tau
-    vi.motion[b, 0], vi.lift[b, 0] = (f0[e] - tau) / stiffness, 1.0 / stiffness
+    vi.motion[b, 0], vi.of_load[b, 0] = (f0[e] - tau) / stiffness, 1.0 / stiffness
     vi.sets.friction[b] = limit
-    for s in range(vi.felt[b]):
+    for s in range(vi.n_dofs[b]):
         c = vi.dofs[b, s]
         vi.J_force[b, 0, s] = 1.0 if c == l else 0.0
         vi.J_motion[b, 0, s] = asked[c] / stiffness
@@ -242,7 +244,7 @@ def newton_step(
     k, nv = at.n_active[0], dq.size
     f0 = np.empty(k * at.w.shape[1] + nv)
     vi = state_vi(system, stage, at, linear, f0)
-    first, blocks = vi.sets.first, vi.felt.size
+    first, blocks = vi.sets.first, vi.n_dofs.size
     n = first[blocks]
     order = order_of(vi.groups, vi.coupled)
     LU, pivots, motions = np.empty((nv, nv)), indices(nv), np.empty((nv, 2))
@@ -253,7 +255,7 @@ def newton_step(
         motions[l, 0] = motions[l, 1] = -at.G[l]
     for b in range(k):
         for e in range(first[b + 1] - first[b]):
-            for s in range(vi.felt[b]):
+            for s in range(vi.n_dofs[b]):
                 motions[vi.dofs[b, s], 1] -= vi.J_force[b, e, s] * f0[first[b] + e]
     solve_coupled(LU, order, pivots, motions)
     copy_matrix(at.w[: len(w1)], w1)
@@ -270,8 +272,8 @@ def newton_step(
         for e in range(first[b], first[b + 1]):
             f[e] = f0[e]
         if b >= k and vi.motion[b, 0] == 0.0:
-            for s in range(vi.felt[b]):
-                f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.lift[b, 0]
+            for s in range(vi.n_dofs[b]):
+                f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.of_load[b, 0]
     if blocks > 0:
         solved = solve_affine_vi(vi, f0[:n], f, dq)
         outcome = CONVERGED if solved == SOLVED else (HELD if solved == HELD_BACK else QP_FAILED)

@@ -178,21 +178,21 @@ class StageIterate:
 
 @record
 class StageJacobians:
-    """Derivatives at a point: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion, du/ds = lift.
+    """Derivatives at a point: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion, du/ds = of_load.
 
     Args:
         A: shape (nv, nv).
         J_force: Jacobians on which the wrenches of the active rows work, shape (k + r, rows, nv).
         J_motion: derivatives of their motions, shape (k + r, rows, nv).
-        lift: derivatives of their motions by their loads, the normal forces or the sums s of their
-            weights, shape (k + r, rows).
+        of_load: derivatives of their motions by their loads, the normal forces or the sums s of
+            their weights, shape (k + r, rows).
         rho: stiffnesses of all rows in the step, 0: unknown [N/m], shape (k + r,).
     """
 
     A: Array
     J_force: Array
     J_motion: Array
-    lift: Array
+    of_load: Array
     rho: Array
 
 

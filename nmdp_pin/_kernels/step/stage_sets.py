@@ -19,10 +19,10 @@ _ROUNDING = 3e-15  # share of the largest motion of an inequality, to which it i
 
 
 @jit
-def compliance_of(R: Array, J: Array, felt: int, e: int) -> float:
+def compliance_of(R: Array, J: Array, n_dofs: int, e: int) -> float:
     """Motion along coordinate e of a block by its own force, whose response is R, as J."""
     total = 0.0
-    for s in range(felt):
+    for s in range(n_dofs):
         total += J[e, s] * R[e, s]
     return total
 
@@ -53,8 +53,8 @@ def state_sets(
     for b in range(sets.kind.size):
         begin, end, softest = sets.first[b], sets.first[b + 1], 0.0
         for e in range(end - begin):
-            c = compliance_of(R[b], vi.J_motion[b], vi.felt[b], e)
-            c += vi.lift[b, e] if not system.forces or e == end - begin - 1 else 0.0
+            c = compliance_of(R[b], vi.J_motion[b], vi.n_dofs[b], e)
+            c += vi.of_load[b, e] if not system.forces or e == end - begin - 1 else 0.0
             softest = max(softest, abs(c))
         sets.rho[b] = softest
         largest = max(largest, softest)
@@ -102,10 +102,10 @@ def _leave_roughly(slip: float, b: int, vi: AffineVI) -> None:
 def _largest_motion(vi: AffineVI, free: Array) -> float:
     """The largest motion that an inequality knows of, whose rounding errors it has [m]."""
     most = 0.0
-    for b in range(vi.felt.size):
+    for b in range(vi.n_dofs.size):
         for e in range(vi.motion.shape[1]):
             moved = abs(vi.motion[b, e])
-            for s in range(vi.felt[b]):
+            for s in range(vi.n_dofs[b]):
                 moved += abs(vi.J_motion[b, e, s] * free[vi.dofs[b, s]])
             most = max(most, moved * (vi.length[b] * vi.sets.rho[b]))
     return most
@@ -124,13 +124,13 @@ def _state_cone(
     depth = at.places.depth[row]
     sets.friction[b], vi.depth[b] = at.places.friction[row], depth
     falling = depth
-    for s in range(vi.felt[b]):
+    for s in range(vi.n_dofs[b]):
         vi.of_depth[b, s] = -vi.J_force[b, 2, s]
         falling += vi.of_depth[b, s] * free[vi.dofs[b, s]]
     if not cone.stiffness < math.inf:
         return
     load = max(at.w[row, 2], 0.0)
-    give = compliance_of(R[b], vi.J_force[b], vi.felt[b], 2)
+    give = compliance_of(R[b], vi.J_force[b], vi.n_dofs[b], 2)
     stopping = max(falling, 0.0) / give if give > 0.0 else 0.0
     most = depth_of_force(cone, max(load, stopping))
     chosen = min(max(depth, depth_of_force(cone, load)), most) if depth > 0.0 else most
@@ -144,7 +144,7 @@ def _state_interval(system: System, at: StageIterate, b: int, j: int, vi: Affine
     """Dry friction and stops of a joint."""
     joints, sets = system.joints, vi.sets
     sets.kind[b], sets.friction[b] = INTERVAL, joints.friction[j]
-    for s in range(vi.felt[b]):
+    for s in range(vi.n_dofs[b]):
         vi.of_depth[b, s] = vi.J_force[b, 0, s]
     if joints.coordinates[j] < 0:
         return

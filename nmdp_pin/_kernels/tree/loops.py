@@ -38,7 +38,7 @@ class Loops:
         polynomials: coefficients of couplings, from the constant on, shape (c, 5).
         compliance: motion by a unit of force of each row, shape (rows,).
         springs: whether a loop is one, of a given compliance, shape (c,).
-        felt: first of the dofs of each loop, and one behind the last, shape (c + 1,).
+        dof_ranges: first of the dofs of each loop, and one behind the last, shape (c + 1,).
         dofs: dofs that change the gaps, shape (x,).
         signs: 1 where they move the first body, -1 the second one, shape (x,).
         carriers: bodies that the dofs move first, shape (x,).
@@ -53,7 +53,7 @@ class Loops:
     polynomials: Array
     compliance: Array
     springs: Array
-    felt: Array
+    dof_ranges: Array
     dofs: Array
     signs: Array
     carriers: Array
@@ -142,7 +142,7 @@ def _dot(a: Array, b: Array) -> float:
 @jit
 def gradients_of(loops: Loops, x: int, rows: int, S: Array, W: Array, J: Array) -> None:
     """Gradients of a loop's gaps along its dofs, after `gaps_of`, shape (rows, dofs)."""
-    begin, end = loops.felt[x], loops.felt[x + 1]
+    begin, end = loops.dof_ranges[x], loops.dof_ranges[x + 1]
     if loops.kinds[x] == COUPLING:
         J[0, 0] = 1.0
         if end - begin > 1:
@@ -205,7 +205,7 @@ def add_curvature(
         f: forces of its rows, shape (6,).
         out: matrix from which it is subtracted, shape (nv, nv).
     """
-    begin, end = loops.felt[x], loops.felt[x + 1]
+    begin, end = loops.dof_ranges[x], loops.dof_ranges[x + 1]
     if loops.kinds[x] == COUPLING:
         if end - begin > 1:
             l = loops.dofs[begin + 1]
@@ -256,7 +256,7 @@ def add_velocity_rates(
         v: velocity, shape (nv,).
         J: output, shape (rows, dofs).
     """
-    begin, end = loops.felt[x], loops.felt[x + 1]
+    begin, end = loops.dof_ranges[x], loops.dof_ranges[x + 1]
     if loops.kinds[x] == COUPLING:
         if end - begin > 1:
             J[0, 1] += W[0, 1] * v[loops.dofs[begin + 1]]
@@ -299,7 +299,7 @@ def add_loop_energies(loops: Loops, P: Array, q: Array, places: Array, energies:
             rows, first = gaps_of(loops, x, P, q, A, B, g, W), loops.first[x] - loops.first[0]
             for a in range(rows):
                 stored = 0.5 * g[a] * g[a] / loops.compliance[first + a]
-                energies[places[loops.dofs[loops.felt[x]]]] += stored
+                energies[places[loops.dofs[loops.dof_ranges[x]]]] += stored
 
 
 @jit
