@@ -89,37 +89,28 @@ def assemble(
 ) -> Robot:
     """Build a robot from its description; the options are those of `load_robot`."""
     settings, notes, odd = files.settings, list(described.notes), list(described.warnings)
-    if decompose:
-        described = _decomposed(described, notes)
+    described = _decomposed(described, notes) if decompose else described
     given = base or (settings.base if "base" in settings.model_fields_set else described.base)
     srdf = Srdf(files.srdf) if files.srdf else None
     pose, root = standing_pose(files, srdf, described)
     standing = standing_configuration(described.model, pose, root)
     moving, told = _moving_joints(files, described, standing, joints)
-    notes, copies = told + notes, list[Mimic]()
-    if limits:
-        copies, free = _copies(described, moving)
-        pose, outside = within_ranges(pose, described.model, copies)
-        odd, notes = odd + free, notes + outside
+    notes = told + notes
+    pose, copies = _bounded(described, moving, pose, notes, odd) if limits else (pose, [])
     body, fixed = _body_of(files, described, given, moving, pose, root, notes)
     model, standing = body.model, body.standing
     _add_rotors(model, files, srdf, moving)
     _refuse_singular(described, body)
-    missing = described.missing_collisions
-    points, why = choose_contact_points(
-        files, contacts, body, missing, fixed=fixed, count=contact_points
-    )
-    notes.append(why)
-    if fixed and described.base == "fixed":
-        notes.append(described.held)
+    missing, count = described.missing_collisions, contact_points
+    points, why = choose_contact_points(files, contacts, body, missing, fixed=fixed, count=count)
+    notes += [why, described.held] if fixed and described.base == "fixed" else [why]
     if not files.settings_file and not fixed and len(points) and not described.world:
         standing = _put_down(points, body, pose, root, notes)
     idle = {m.joint for m in copies} | (srdf.passive if srdf else set())
     driven, kp, kd = _motors(files, described, [name for name in moving if name not in idle])
     gaits = settings.build_gaits(files.settings_file)
     still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
-    if limits and (empty := JointLimits.empty(model)):
-        odd.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
+    odd += _without_range(model) if limits else []
     notes += _unused(files, described, srdf, still, moving)
     return with_loops_that_hold(
         Robot(
@@ -155,6 +146,17 @@ def _decomposed(described: Description, notes: list[str]) -> Description:
     return dataclasses.replace(described, collision=collision)
 
 
+def _bounded(
+    described: Description, moving: Sequence[str], pose: Pose, notes: list[str], odd: list[str]
+) -> tuple[Pose, list[Mimic]]:
+    """The pose within the ranges of the joints, and the mimic joints, with notes and warnings."""
+    copies, free = _copies(described, moving)
+    pose, outside = within_ranges(pose, described.model, copies)
+    odd += free
+    notes += outside
+    return pose, copies
+
+
 def _body_of(
     files: RobotFiles,
     described: Description,
@@ -171,6 +173,12 @@ def _body_of(
         notes.append("base fixed: its root link has no mass, and nothing would hold it")
         return build_model(described, "fixed", locked, pose, root), True
     return body, given == "fixed"
+
+
+def _without_range(model: pin.Model) -> list[str]:
+    """A warning of joints whose range or effort is 0."""
+    empty = JointLimits.empty(model)
+    return [f"a range or effort of 0 is taken as none given: {', '.join(empty)}"] if empty else []
 
 
 def _dofs_of(model: pin.Model, driven: Sequence[str]) -> np.ndarray:
