@@ -242,16 +242,27 @@ class CompiledSystem:
 
     def read_start(self, start: Start, t: float) -> State:
         """The state at time t whose `write_start` gives a start."""
-        unknowns = start.w[: start.touching].copy()
-        warm = WarmStart(
-            start.contacts[: start.touching].copy(),
-            unknowns[:, :0] if self.forces else unknowns,
-            start.joints.copy(),
-            start.a.copy(),
-            forces=unknowns if self.forces else None,
-            tau=start.tau.copy(),
-        )
+        warm = self.warm_of(start, start.touching)
         return State(t, start.q.copy(), start.v.copy(), warm)
+
+    def warm_of(self, made: Start | End, touching: int, gamma: float = 1.0) -> WarmStart:
+        """The warm start after a step, whose end or whose next start has the contacts that touch.
+
+        Args:
+            made: that end or start.
+            touching: number of the contacts.
+            gamma: see `WarmStart`.
+        """
+        unknowns = made.w[:touching].copy()
+        return WarmStart(
+            made.contacts[:touching].copy(),
+            unknowns[:, :0] if self.forces else unknowns,
+            made.joints.copy(),
+            made.a.copy(),
+            gamma,
+            unknowns if self.forces else None,
+            made.tau.copy(),
+        )
 
     def new_start(self, stages: int) -> Start:
         """Memory for the start of a step with some number of stages."""

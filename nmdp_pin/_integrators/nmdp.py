@@ -26,7 +26,7 @@ from nmdp_pin._kernels.step.step_records import Memory, Options, Step
 from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._options import Count, checked
 from nmdp_pin._solvers.vi_newton import ViNewton
-from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError
 
@@ -251,20 +251,11 @@ class Nmdp(Integrator):
         if self._minimiser is not None:
             gamma, gap = self._minimiser.gamma, self._minimiser.value
         wrenches = end.wrenches.copy()
-        unknowns, tau = end.w[:touching].copy(), end.tau.copy()
-        warm = WarmStart(
-            end.contacts[:touching].copy(),
-            unknowns[:, :0] if self.form.forces else unknowns,
-            end.joints.copy(),
-            end.a.copy(),
-            gamma,
-            unknowns if self.form.forces else None,
-            tau,
-        )
+        warm = self.form.warm_of(end, touching, gamma)
         return StepResult(
             state=State(state.t + h, end.q.copy(), end.v.copy(), warm),
             status=Status.CONVERGED,
-            tau=tau,
+            tau=end.tau.copy(),
             contact_forces=wrenches[:, :3],
             wrenches=wrenches,
             contact_depths=end.depths.copy(),

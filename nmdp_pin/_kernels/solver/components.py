@@ -119,7 +119,7 @@ def take_component(vi: AffineVI, part: Component, f0: Array) -> tuple[AffineVI, 
     dofs, blocks, old = part.dofs, part.blocks, vi.sets
     nv, k, t = dofs.size, blocks.size, part.groups.size
     A, first, groups = np.empty((nv, nv)), np.zeros(k + 1, np.int64), np.zeros(t + 1, np.int64)
-    felt_dofs = np.zeros((k, vi.dofs.shape[1]), np.int64)
+    own_dofs = np.zeros((k, vi.dofs.shape[1]), np.int64)
     for l in range(nv):
         for c in range(nv):
             A[l, c] = vi.A[dofs[l], dofs[c]]
@@ -127,7 +127,7 @@ def take_component(vi: AffineVI, part: Component, f0: Array) -> tuple[AffineVI, 
         b = blocks[x]
         first[x + 1] = first[x] + old.first[b + 1] - old.first[b]
         for s in range(vi.n_dofs[b]):
-            felt_dofs[x, s] = part.of_dofs[vi.dofs[b, s]]
+            own_dofs[x, s] = part.of_dofs[vi.dofs[b, s]]
     for x in range(t):
         g = part.groups[x]
         groups[x + 1] = groups[x] + vi.groups[g + 1] - vi.groups[g]
@@ -155,7 +155,7 @@ def take_component(vi: AffineVI, part: Component, f0: Array) -> tuple[AffineVI, 
         motion=vi.motion[blocks],
         depth=vi.depth[blocks],
         of_load=vi.of_load[blocks],
-        dofs=felt_dofs,
+        dofs=own_dofs,
         n_dofs=vi.n_dofs[blocks],
         A=A,
         G=vi.G[dofs],
