@@ -2,7 +2,6 @@
 
 import functools
 import math
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ from nmdp_pin._dynamics.parameters import checked, columns
 from nmdp_pin._integrators import Integrator
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._integrators.step_response import Switch
+from nmdp_pin._kernels.compiler.kernel_lock import KernelLock
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -98,7 +98,7 @@ class StepDifferentiator:
             )
         self.simulator = simulator
         self._integrator = method(simulator.system, **simulator.options)
-        self._lock, self._loads = threading.Lock(), Loads(simulator.robot.model)
+        self._lock, self._loads = KernelLock(), Loads(simulator.robot.model)
 
     def __reduce__(self) -> "tuple[type[StepDifferentiator], tuple[Simulator]]":
         return StepDifferentiator, (self.simulator,)

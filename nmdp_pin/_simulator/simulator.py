@@ -1,7 +1,6 @@
 """Simulation of a robot on a terrain, with a contact law and a method."""
 
 import functools
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,7 @@ from nmdp_pin._integrators import (
     methods_that_take,
 )
 from nmdp_pin._integrators.presets import check_recovery, preset_options
+from nmdp_pin._kernels.compiler.kernel_lock import KernelLock
 from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._options import options_of
 from nmdp_pin._robot import Robot
@@ -88,7 +88,7 @@ class Simulator:
         self._integrator = varied or self._build()
         n_pairs = n_pairs_of(self._integrator.candidates)
         self._check = ArgumentCheck(own, n_pairs, system.law.n_vertices)
-        self._lock: threading.Lock = like._lock if like and varied else threading.Lock()
+        self._lock: KernelLock = like._lock if like and varied else KernelLock()
         self._loads = Loads(own.model)
         self.vector = StateVector(own.model)
 
@@ -251,11 +251,8 @@ class Simulator:
     def _stepped(self, state: State, source: CommandSource, h: float) -> StepResult:
         """A step of checked arguments."""
         loaded = self._loads.on(source, state)
-        try:
-            with self._lock:
-                result = self.control.step(self._integrator, state, loaded, h)
-        except SystemError as error:
-            raise _cause_of(error) from None
+        with self._lock:
+            result = self.control.step(self._integrator, state, loaded, h)
         return replace(result, external=loaded.wrenches) if loaded.wrenches else result
 
     def advance(
@@ -267,11 +264,8 @@ class Simulator:
         """
         if not self.control.keeps_length:
             return first, state
-        try:
-            with self._lock:
-                return self._integrator.advance(state, plan, first, h, x)
-        except SystemError as error:
-            raise _cause_of(error) from None
+        with self._lock:
+            return self._integrator.advance(state, plan, first, h, x)
 
     def step_x(
         self,
@@ -373,8 +367,3 @@ class Simulator:
         if isinstance(command, CommandSource) and not isinstance(command, Command):
             return self._check.source(command)
         return self._check.command(command)
-
-
-def _cause_of(error: SystemError) -> BaseException:
-    """The exception of a signal, as by Ctrl-C, that came where a kernel called Python."""
-    return error.__cause__ or error
