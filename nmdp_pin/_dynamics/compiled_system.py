@@ -22,6 +22,7 @@ from nmdp_pin._dynamics.geometry.candidates import new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
+from nmdp_pin._dynamics.surface_twists import surface_twists
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.contact.friction_cone import Cone
@@ -118,6 +119,7 @@ class CompiledSystem:
         self.pinocchio = PinocchioCalls(robot.model)
         inertia = inertia_at(robot.model, robot.standing)
         self.candidates = _pairs_of(system, float(reach))
+        self.surfaces = surface_twists(system.robot, system.terrain, self.candidates)
         self.joints = joints_of(robot, inertia)
         # Laws of other kinds have no vertices.
         cone, called, rows = NO_CONE, 0, 3
@@ -136,6 +138,7 @@ class CompiledSystem:
             dynamics=self.pinocchio.arrays(register(self.pinocchio, self)),
             joints=self.joints,
             candidates=self.candidates,
+            surfaces=self.surfaces,
             forces=self.forces,
             **_scales_of(robot, inertia),
             cone=cone,

@@ -7,6 +7,7 @@ from nmdp_pin._dynamics.commands import length_of_commands, new_commands, new_to
 from nmdp_pin._dynamics.geometry.candidates import new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
+from nmdp_pin._dynamics.surface_twists import surface_twists
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.contact.penalty import PenaltyLaw
 from nmdp_pin._kernels.geometry.contacts import ContactPairs
@@ -44,6 +45,7 @@ def scene_of(
     return Scene(
         tree=tree_of(robot, inertia, known=known.tree if known else None),
         candidates=system.pairs,
+        surfaces=surface_twists(robot, system.terrain, system.pairs),
         joints=joints_of(robot, inertia, known=known.joints if known else None),
         law=PenaltyLaw(
             kind=kind,

@@ -43,6 +43,10 @@ _NO_RECOVERY = (
 _NO_LOOPS = (
     "closed loops need forces as unknowns: objective 'dissipation' with a FrictionCone of zeta = 0"
 )
+_NO_SURFACES = (
+    "surfaces that move need objective 'dissipation', and a contact law without moments about the "
+    "contact points"
+)
 _NO_DERIVATIVE = (
     "method '{}' is of first order and needs the derivative of the contact model, which {} has "
     "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin.contact.FiniteDifferences"
@@ -100,6 +104,7 @@ class Nmdp(Integrator):
     """
 
     closes_loops: ClassVar[bool] = True
+    moves_surfaces: ClassVar[bool] = True
     estimates_error: ClassVar[bool] = True
     material: ClassVar[bool]
     zeroth_order: ClassVar[bool] = False
@@ -136,6 +141,8 @@ class Nmdp(Integrator):
             raise IntegratorError(_NO_LOOPS)
         if of_objective is not None and self.form.record.recovery > 0.0:
             raise IntegratorError(_NO_RECOVERY.format(f"objective '{objective}'"))
+        if len(self.form.surfaces) and (of_objective is not None or self.form.record.rows > 3):
+            raise IntegratorError(_NO_SURFACES)
         self.candidates, self.method = self.form.candidates, vi_newton or ViNewton()
         self._warm_start, self._restarts = warm_start, restarts
         self._budget = max_work

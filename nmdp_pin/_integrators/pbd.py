@@ -232,4 +232,5 @@ class Pbfd(PositionBasedStep):
 
     name: ClassVar[str] = "pbfd"
     kind: ClassVar[int] = FRICTIONAL
+    moves_surfaces: ClassVar[bool] = True
     optimisers: ClassVar[dict[str, int]] = {"jtj-lm": 40, "lbfgs": 10_000}

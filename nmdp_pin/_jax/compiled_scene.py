@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nmdp_pin._dynamics.surface_twists import refuse_surface_motion
 from nmdp_pin._integrators.pbd import Pbfd
 from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE, SPHERE, DeviceScene, Structure
 from nmdp_pin._kernels.algebra.manifold import Manifold
@@ -31,6 +32,7 @@ def scene_of(simulator: Simulator) -> DeviceScene:
             f"JAX makes steps of 'pbfd' with the optimiser 'jtj-lm', got '{simulator.method}'"
             f"{f' with {method.optimiser!r}' if isinstance(method, Pbfd) else ''}"
         )
+    refuse_surface_motion(simulator.robot, simulator.terrain, "JAX")
     step = method.memory
     return _arrays(step.scene, np.array(simulator.robot.standing, float), method)
 

@@ -14,6 +14,7 @@ from nmdp_pin._control.conversion import ControllerLike, controller_of
 from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
 from nmdp_pin._dynamics.parameter_set import ParameterSet
+from nmdp_pin._dynamics.surface_twists import refuse_surface_motion
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (
     INTEGRATORS,
@@ -136,6 +137,8 @@ class Simulator:
                 f"method '{self.method}' does not simulate closed loops, such as the "
                 f"{self.robot.loops[0].name}; these do: {', '.join(able)}"
             )
+        if not method.moves_surfaces:
+            refuse_surface_motion(self.robot, self.terrain, f"method '{self.method}'")
         self.control.check(method)
         if isinstance(law, WrenchSpace) and type(law) is not FrictionCone:
             check_shapes(law, self.system.robot)

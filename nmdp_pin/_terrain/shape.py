@@ -39,6 +39,9 @@ class Shape(abc.ABC):
             either [-].
         mask: two sets of bits, as the contype and conaffinity of MJCF: two shapes may touch where
             the first one of either shares a bit with the second one of the other; None: all may.
+        surface_velocity: velocity of the surface along itself, as of a belt, in the shape's frame,
+            where it is projected on the surface [m/s].
+        surface_angular_velocity: likewise, as of a turntable, about the frame's origin [rad/s].
 
     Raises:
         TerrainError: an option is out of range.
@@ -46,6 +49,8 @@ class Shape(abc.ABC):
 
     friction: Friction | None = None
     mask: Mask | None = None
+    surface_velocity: Vector = (0.0, 0.0, 0.0)
+    surface_angular_velocity: Vector = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         check_fields(self, TerrainError)
@@ -64,6 +69,12 @@ class Shape(abc.ABC):
         if self.mask is None or other.mask is None:
             return True
         return bool(self.mask[0] & other.mask[1] or other.mask[0] & self.mask[1])
+
+    @property
+    def surface_twist(self) -> np.ndarray:
+        """Twist of its surface about the world's origin, linear, then angular, shape (6,)."""
+        twist = pin.Motion(np.array(self.surface_velocity), np.array(self.surface_angular_velocity))
+        return np.array(self.placement.act(twist).vector)
 
     @abc.abstractmethod
     def collision_geometry(self) -> coal.CollisionGeometry:

@@ -62,6 +62,7 @@ class Touch(NamedTuple):
         arm: r n, shape (3,).
         turn: rotation Q of the body back to the start of the step, shape (3, 3).
         K: curvature, shape (3, 3).
+        of_surface: derivative of what u has of moving surfaces, shape (3, 6), or (0, 6).
     """
 
     sizes: Array
@@ -70,13 +71,16 @@ class Touch(NamedTuple):
     arm: Array
     turn: Array
     K: Array
+    of_surface: Array
 
 
 @jit
-def new_touch() -> Touch:
-    """Memory for a contact."""
-    sizes, K = np.zeros(TOUCH_SIZES), np.zeros((3, 3))
-    return Touch(sizes, np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)), K)
+def new_touch(moving: bool) -> Touch:
+    """Memory for a contact; `moving`: whether there are surfaces that move."""
+    sizes, turn, K = np.zeros(TOUCH_SIZES), np.zeros((3, 3)), np.zeros((3, 3))
+    return Touch(
+        sizes, np.zeros(3), np.zeros(3), np.zeros(3), turn, K, np.zeros((3 if moving else 0, 6))
+    )
 
 
 @jit
@@ -189,6 +193,11 @@ def slip_derivative(t: Touch, change: Array) -> None:
             turned = dot(t.K[j], t.slip)
             for i in range(3):
                 change[i, j] -= along * t.K[i, j] + n[i] * turned
+    if len(t.of_surface) > 0:
+        for j in range(6):
+            out = n[0] * t.of_surface[0, j] + n[1] * t.of_surface[1, j] + n[2] * t.of_surface[2, j]
+            for i in range(3):
+                change[i, j] += t.of_surface[i, j] - out * n[i]
     if r <= 0.0:
         return
     o, back = t.arm, vector(3)
@@ -198,9 +207,9 @@ def slip_derivative(t: Touch, change: Array) -> None:
             back[j] = t.turn[i, j]
             for k in range(3):
                 back[j] -= n[i] * n[k] * t.turn[k, j]
-        change[i, 3] = back[1] * o[2] - back[2] * o[1]
-        change[i, 4] = back[2] * o[0] - back[0] * o[2]
-        change[i, 5] = back[0] * o[1] - back[1] * o[0]
+        change[i, 3] += back[1] * o[2] - back[2] * o[1]
+        change[i, 4] += back[2] * o[0] - back[0] * o[2]
+        change[i, 5] += back[0] * o[1] - back[1] * o[0]
         if bent:
             for j in range(3):
                 change[i, j] += r * (

@@ -204,7 +204,8 @@ def add_contacts(step: PositionStep, R: Array) -> None:
     """
     contacts, moves, trial = step.ref.contacts, step.scene.tree.moves, step.trial
     P0, S0 = step.ref.P0, step.ref.S0
-    t, c0, motion, wrench, world = new_touch(), vector(3), vector(6), vector(6), vector(6)
+    t, c0 = new_touch(len(step.scene.surfaces) > 0), vector(3)
+    motion, wrench, world = vector(6), vector(6), vector(6)
     for i in range(contacts.n[0]):
         if not describe_contact(step, i, t):
             continue

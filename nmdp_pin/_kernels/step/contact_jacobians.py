@@ -26,6 +26,7 @@ from nmdp_pin._kernels.step.stage_records import (
     StageJacobians,
     System,
 )
+from nmdp_pin._kernels.step.surface_motion import add_surface_map
 from nmdp_pin._kernels.tree.tree import (
     add_children,
     add_pairs,
@@ -166,6 +167,7 @@ def _contact_rows(
         _displacement_map(places.placements[i], stage.contacts.reference[i], F, X, U)
     else:
         _velocity_map(at, a, b, i, h, F, X, U)
+    add_surface_map(system.surfaces, stage.contacts, places, i, -h, N, L, U)
     rate = system.candidates.rise[stage.contacts.index[i]]
     if rate > 0.0 and places.depth[i] > 0.0:
         load = share_of_load(system, at, i)

@@ -11,6 +11,7 @@ from nmdp_pin._kernels.contact.friction_cone import cone_vertices, largest_force
 from nmdp_pin._kernels.geometry.contacts import Contacts
 from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.step.stage_records import GAP, SLIP, Stage, StageIterate, System, force_of
+from nmdp_pin._kernels.step.surface_motion import add_surface_motion
 from nmdp_pin._kernels.tree.tree import add_children, project_wrenches, subtract_from_bodies
 
 _NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
@@ -58,6 +59,7 @@ def subtract_contacts(system: System, stage: Stage, at: StageIterate) -> None:
             )
         else:
             velocity_motion(at.P, at.twists, a, b, point, h, at.motion[i])
+        add_surface_motion(system.surfaces, contacts, places, i, -h, at.motion[i])
         rate = system.candidates.rise[contacts.index[i]]
         if rate > 0.0 and places.depth[i] > 0.0:
             rise = h * rate * places.depth[i] * (1.0 - share_of_load(system, at, i))

@@ -11,10 +11,12 @@ from dataclasses import fields
 import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import clear_vector
+from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import matrix, record
+from nmdp_pin._kernels.compiler.record import matrix, record, vector
 from nmdp_pin._kernels.geometry.contacts import Contacts
 from nmdp_pin._kernels.step.stage_records import StageIterate, System
+from nmdp_pin._kernels.step.surface_motion import add_surface_motion
 from nmdp_pin._kernels.tree.loops import Loops, add_loop_energies
 from nmdp_pin._kernels.tree.springs import add_spring_energies
 from nmdp_pin._kernels.tree.tree import Tree, body_energies
@@ -152,7 +154,20 @@ def write_energies(
 
 
 @jit
-def add_work(at: StageIterate, duration: float, islands: Islands, work: Array) -> None:
-    """Add the work of the joint torques at a point over some time, shape (n,)."""
+def add_work(
+    system: System,
+    contacts: Contacts,
+    at: StageIterate,
+    duration: float,
+    islands: Islands,
+    work: Array,
+) -> None:
+    """Add the work of the joint torques and of moving surfaces at a point over a time, (n,)."""
     for l in range(at.v.size):
         work[islands.of_dofs[l]] += duration * at.tau[l] * at.v[l]
+    moved = vector(3)
+    for x in range(at.n_active[1] if len(system.surfaces) > 0 else 0):
+        i = at.active[x]
+        clear_vector(moved)
+        add_surface_motion(system.surfaces, contacts, at.places, i, duration, moved)
+        work[island_of_row(system, contacts, islands, i)] += dot(at.wrench[i], moved)

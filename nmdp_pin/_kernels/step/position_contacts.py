@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nmdp_pin._kernels.algebra.linear import clear_vector, copy_matrix
+from nmdp_pin._kernels.algebra.linear import clear_matrix, clear_vector, copy_matrix
 from nmdp_pin._kernels.algebra.vector3 import dot, rotate
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
@@ -27,6 +27,7 @@ from nmdp_pin._kernels.contact.penalty import (
 )
 from nmdp_pin._kernels.geometry.planes import bend_contacts
 from nmdp_pin._kernels.step.position_records import PositionStep
+from nmdp_pin._kernels.step.surface_motion import add_surface_map, add_surface_motion
 
 
 @jit
@@ -39,6 +40,10 @@ def describe_contact(step: PositionStep, i: int, t: Touch) -> bool:
     for j in range(3):
         t.n[j], t.arm[j] = places.normal[i, j], 0.0
     displacement(places.placements[i], reference, places.centre[i], t.arm, u)
+    surfaces, contacts, h = step.scene.surfaces, step.ref.contacts, step.start.h
+    add_surface_motion(surfaces, contacts, places, i, -h, u)
+    clear_matrix(t.of_surface)
+    add_surface_map(surfaces, contacts, places, i, -h, places.N[i], places.L[i], t.of_surface)
     turn_back(places.placements[i], reference, t.turn)
     t.sizes[CURVED] = 1.0 if places.curved[i] else 0.0
     if places.curved[i]:
@@ -51,7 +56,7 @@ def describe_contact(step: PositionStep, i: int, t: Touch) -> bool:
 def write_contact_forces(step: PositionStep) -> None:
     """Write the wrenches of all contacts and their energies, after `place_contacts`."""
     law, contacts, trial, forces = step.scene.law, step.ref.contacts, step.trial, step.trial.forces
-    t, wrench = new_touch(), vector(6)
+    t, wrench = new_touch(len(step.scene.surfaces) > 0), vector(6)
     forces.stored = forces.friction = 0.0
     bend_contacts(step.scene.candidates, contacts, trial.places)
     for i in range(contacts.n[0]):
@@ -77,7 +82,7 @@ def write_contact_stiffness(step: PositionStep, exact: bool) -> None:
     They are exact, or of conservative forces minus the Gauss-Newton part of the Hessian.
     """
     law, contacts, trial = step.scene.law, step.ref.contacts, step.trial
-    t, wrench, D = new_touch(), vector(6), matrix(6, 6)
+    t, wrench, D = new_touch(len(step.scene.surfaces) > 0), vector(6), matrix(6, 6)
     for i in range(contacts.n[0]):
         stiffness = trial.forces.stiffness[i]
         clear_vector(stiffness)

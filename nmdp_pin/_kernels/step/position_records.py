@@ -17,6 +17,7 @@ class Scene:
     Args:
         tree: joints and bodies.
         candidates: pairs that may touch.
+        surfaces: twists of the surfaces of both bodies of each, as in `stage_records.System`.
         joints: bounds of the joints.
         law: penalty law, whose kind makes the method pbfd or pbd.
         semidefinite: whether pbd uses the Gauss-Newton part of the Hessian.
@@ -24,6 +25,7 @@ class Scene:
 
     tree: Tree
     candidates: ContactPairs
+    surfaces: Array
     joints: Joints
     law: PenaltyLaw
     semidefinite: bool

@@ -56,6 +56,8 @@ class System:
         dynamics: pinocchio's algorithms.
         joints: bounds of the joints.
         candidates: pairs that may touch.
+        surfaces: twists of the surfaces of both bodies of each in their frames, which belts and
+            turntables have (`surface_motion`), shape (k, 2, 6), or (0, 2, 6): all are zero.
         forces: whether w are forces.
         scales: forces that give the dofs the acceleration of gravity [N, N m], shape (nv,).
         inertias: sums of the rows of the mass matrix [kg, kg m, kg m^2], shape (nv,).
@@ -74,6 +76,7 @@ class System:
     dynamics: Dynamics
     joints: Joints
     candidates: ContactPairs
+    surfaces: Array
     forces: bool
     scales: Array
     inertias: Array

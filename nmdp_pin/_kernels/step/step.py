@@ -155,7 +155,8 @@ def _gains_little(system: System, options: Options, at: StageIterate, memory: Me
     islands = memory.islands
     for k in range(islands.count[0]):
         islands.work[k] = islands.given[k]
-    add_work(at, 1.0 / memory.stage.rate, islands, islands.work)
+    contacts, rate = memory.stage.contacts, memory.stage.rate
+    add_work(system, contacts, at, 1.0 / rate, islands, islands.work)
     write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
     write_elastic_energies(system, memory.stage, at, islands, islands.elastic)
     some = False
@@ -212,8 +213,9 @@ def make_stages(step: Step, scheme: Scheme, base: int) -> tuple[int, int, int]:
     for i in range(stages):
         state_stage(system, scheme, start, i, memory, memory.points[first])
         if i > 0:
-            islands = memory.islands
-            add_work(memory.points[first], scheme.a[i, 0] * start.h, islands, islands.given)
+            islands, at = memory.islands, memory.points[first]
+            given, contacts = scheme.a[i, 0] * start.h, memory.stage.contacts
+            add_work(system, contacts, at, given, islands, islands.given)
         outcome, last = solve_from_guesses(system, options, guesses, memory, base + 2 * i, counts)
         if i == 0:
             first = last
@@ -341,13 +343,15 @@ def _accepts(step: Step, first: int, last: int) -> bool:
     scheme, start, memory = step.scheme, step.start, step.memory
     at, before, islands = memory.points[last], memory.points[first], memory.islands
     clear_vector(islands.work)
-    add_work(before, scheme.a[1, 0] * start.h, islands, islands.work)
-    add_work(at, scheme.a[1, 1] * start.h, islands, islands.work)
+    contacts = memory.stage.contacts
+    system, of_first, of_last = step.system, scheme.a[1, 0] * start.h, scheme.a[1, 1] * start.h
+    add_work(system, contacts, before, of_first, islands, islands.work)
+    add_work(system, contacts, at, of_last, islands, islands.work)
     for k in range(islands.count[0]):
         gains = _gains_too_much(islands, k, step.options.share)
         islands.outcome[k], islands.doubtful[k] = ENERGY_GAINED if gains else CONVERGED, False
     judge_impacts(
-        step.system,
+        system,
         memory.stage,
         memory.origin,
         before,

@@ -24,6 +24,7 @@ from nmdp_pin._kernels.step.stage_records import (
     System,
 )
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.surface_motion import add_surface_motion
 from nmdp_pin._kernels.tree.joints import motor, write_torque
 from nmdp_pin._kernels.tree.loops import write_gaps
 from nmdp_pin._kernels.tree.tree import body_twists
@@ -59,7 +60,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
     n, m, k = contacts.n[0], memory.w.shape[1], 0
     middle = 0.0 if system.forces else 0.5
     M, centre, work = matrix(4, 3), vector(3), vector(3)
-    if system.forces or system.recovery > 0.0:
+    if system.forces or system.recovery > 0.0 or len(system.surfaces) > 0:
         update_cones(system, contacts, origin)
     for i in range(n):
         c = contacts.index[i]
@@ -82,6 +83,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         place(M, contacts.held[c], centre)
         u = memory.velocities[i]
         relative_velocity(origin.P, origin.twists, a, b, centre, u, work)
+        add_surface_motion(system.surfaces, contacts, origin.places, i, -1.0, u)
     for j in range(start.joints.size):
         clear_vector(memory.w[n + j])
         memory.w[n + j, 0] = start.joints[j] if options.warm_start else middle
