@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._robot.loop import Connect, Coupling, Distance, Weld
     from nmdp_pin._robot.loop_closure import with_loops
     from nmdp_pin._robot.scene import load_scene
+    from nmdp_pin._robot.scripted import scripted
     from nmdp_pin._runs.failed_step import FailedStep
     from nmdp_pin._runs.motion import motion_of
     from nmdp_pin._runs.recorder import Recorder
@@ -108,6 +109,7 @@ __all__ = [
     "rollout",
     "run",
     "save_state",
+    "scripted",
     "step_derivatives",
     "to_free_flyer",
     "together",
@@ -136,6 +138,7 @@ _HOMES = {
         "_robot.loop": "Connect Coupling Distance Weld",
         "_robot.loop_closure": "with_loops",
         "_robot.scene": "load_scene",
+        "_robot.scripted": "scripted",
         "_runs.failed_step": "FailedStep",
         "_runs.motion": "motion_of",
         "_runs.recorder": "Recorder",

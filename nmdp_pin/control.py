@@ -13,6 +13,7 @@ from nmdp_pin._control import (
 from nmdp_pin._control.controller import ExternalWrench
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
+from nmdp_pin._control.scripted import Scripted
 from nmdp_pin._robot.gait import Gait
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "GaitTrajectory",
     "Passive",
     "Push",
+    "Scripted",
     "StablePD",
     "TorqueFunction",
     "VelocityServo",

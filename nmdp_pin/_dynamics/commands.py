@@ -33,9 +33,9 @@ def values_of(commands: Sequence[Command], q: np.ndarray, nothing: np.ndarray) -
         q: configuration that stands for missing targets, shape (nq,).
         nothing: zeros, shape (nv,).
     """
-    # gains do not act without a target
-    targets = [q if c.kp is None or c.q_target is None else c.q_target for c in commands]
+    targets = [q if c.q_target is None else c.q_target for c in commands]
     values = [nothing if c.tau is None else c.tau for c in commands]
+    # gains do not act without a target
     values += [nothing if c.kp is None or c.q_target is None else c.kp for c in commands]
     values += [nothing if c.kd is None else c.kd for c in commands]
     values += [nothing if c.v_target is None else c.v_target for c in commands]

@@ -22,6 +22,7 @@ from nmdp_pin._dynamics.geometry.candidates import new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
+from nmdp_pin._dynamics.scripts import idle_pairs, scripted_dofs
 from nmdp_pin._dynamics.surface_twists import surface_twists
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.compiler.callbacks import register
@@ -117,7 +118,7 @@ class CompiledSystem:
         self.material, self.zeroth_order = material, zeroth_order
         self.m = 3 if self.forces else max(law.n_vertices, 1)  # of a row, of joints as well
         self.pinocchio = PinocchioCalls(robot.model)
-        inertia = inertia_at(robot.model, robot.standing)
+        inertia, self.scripted = inertia_at(robot.model, robot.standing), scripted_dofs(robot)
         self.candidates = _pairs_of(system, float(reach))
         self.surfaces = surface_twists(system.robot, system.terrain, self.candidates)
         self.joints = joints_of(robot, inertia)
@@ -139,6 +140,8 @@ class CompiledSystem:
             joints=self.joints,
             candidates=self.candidates,
             surfaces=self.surfaces,
+            scripted=self.scripted,
+            idle=idle_pairs(robot, self.scripted, self.candidates),
             forces=self.forces,
             **_scales_of(robot, inertia),
             cone=cone,
@@ -331,6 +334,7 @@ class CompiledSystem:
             rate=1.0,
             target=np.zeros((n, 4, 3)),
             torque=new_torque(standing.copy(), nv),
+            script=np.zeros(nv),
             contacts=contacts or new_contacts(self.candidates),
         )
 

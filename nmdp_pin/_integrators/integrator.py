@@ -131,6 +131,8 @@ class Integrator(abc.ABC):
     """Supported ones of `JointLimits.kinds`."""
     closes_loops: ClassVar[bool] = False
     """Whether it simulates closed loops."""
+    follows_scripts: ClassVar[bool] = False
+    """Whether it simulates scripted joints."""
     moves_surfaces: ClassVar[bool] = False
     """Whether it simulates surfaces that move along themselves."""
     estimates_error: ClassVar[bool] = False

@@ -104,6 +104,7 @@ class Nmdp(Integrator):
     """
 
     closes_loops: ClassVar[bool] = True
+    follows_scripts: ClassVar[bool] = True
     moves_surfaces: ClassVar[bool] = True
     estimates_error: ClassVar[bool] = True
     material: ClassVar[bool]
@@ -141,6 +142,8 @@ class Nmdp(Integrator):
             raise IntegratorError(_NO_LOOPS)
         if of_objective is not None and self.form.record.recovery > 0.0:
             raise IntegratorError(_NO_RECOVERY.format(f"objective '{objective}'"))
+        if system.robot.scripted and of_objective is not None:
+            raise IntegratorError(f"scripted joints need objective '{DISSIPATION}'")
         if len(self.form.surfaces) and (of_objective is not None or self.form.record.rows > 3):
             raise IntegratorError(_NO_SURFACES)
         self.candidates, self.method = self.form.candidates, vi_newton or ViNewton()

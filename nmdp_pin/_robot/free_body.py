@@ -137,7 +137,14 @@ def _prefixed(robot: Robot) -> Robot:
     points = replace(points, names=names, links=links)
     loops = tuple(loop.beside(robot.name) for loop in robot.loops)
     actuators = tuple(actuator.beside(robot.name) for actuator in robot.actuators)
-    return replace(robot, model=model, contact_points=points, loops=loops, actuators=actuators)
+    return replace(
+        robot,
+        model=model,
+        contact_points=points,
+        loops=loops,
+        actuators=actuators,
+        scripted=frozenset(f"{robot.name}/{name}" for name in robot.scripted),
+    )
 
 
 def _behind(prefix: str, link: str) -> str:
@@ -166,6 +173,7 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         limits=a.limits.beside(b.limits, f"{b.name}/"),
         springs=(*a.springs, *(replace(s, joint=f"{b.name}/{s.joint}") for s in b.springs)),
         loops=(*a.loops, *b.loops),
+        scripted=a.scripted | b.scripted,
         actuators=(*a.actuators, *b.actuators),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
         frictions={**a.frictions, **_shifted(b.frictions, shift)},

@@ -43,6 +43,7 @@ class Robot:
         limits: bounds of the joints; None: no bounds.
         springs: springs of joints.
         loops: closed loops, which the standing pose closes; `with_loops` adds them.
+        scripted: joints that are where commands put them, which `scripted` chooses.
         kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
         kd: velocity gains of them, by joint [N m s/rad or N s/m].
         actuators: those of an MJCF file, which `Actuators` controls.
@@ -75,6 +76,7 @@ class Robot:
     limits: JointLimits = None  # type: ignore[assignment]  # filled in below
     springs: tuple[Spring, ...] = ()
     loops: tuple[Loop, ...] = ()
+    scripted: frozenset[str] = frozenset()
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     actuators: tuple[Actuator, ...] = ()

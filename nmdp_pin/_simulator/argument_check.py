@@ -42,7 +42,7 @@ class ArgumentCheck:
     """
 
     def __init__(self, robot: Robot, n_pairs: int, n_vertices: int) -> None:
-        self._model, self._driven = robot.model, robot.driven
+        self._model, self._driven, self._scripted = robot.model, robot.driven, robot.scripted
         self._base = base_velocities(robot.model, robot.driven)
         self._n_joints = len(robot.limits.bounded) + sum(loop.rows for loop in robot.loops)
         self._n_pairs, self._n_vertices = n_pairs, n_vertices
@@ -90,6 +90,11 @@ class ArgumentCheck:
             raise ControlError("kp is given without q_target: say where the joints should go")
         if "q_target" in arrays:
             self._check_manifold("q_target", arrays["q_target"], ControlError)
+            if self._scripted and "v_target" not in arrays:
+                raise ControlError(
+                    "q_target says where scripted joints are at the end of the step, and their "
+                    "velocity there is missing: give v_target"
+                )
         result = Command(
             **arrays, base_gains=command.base_gains, wrenches=self._wrenches(command.wrenches)
         )

@@ -137,6 +137,12 @@ class Simulator:
                 f"method '{self.method}' does not simulate closed loops, such as the "
                 f"{self.robot.loops[0].name}; these do: {', '.join(able)}"
             )
+        if self.robot.scripted and not method.follows_scripts:
+            able = [name for name, other in INTEGRATORS.items() if other.follows_scripts]
+            raise IntegratorError(
+                f"method '{self.method}' does not simulate scripted joints, such as "
+                f"'{min(self.robot.scripted)}'; these do: {', '.join(able)}"
+            )
         if not method.moves_surfaces:
             refuse_surface_motion(self.robot, self.terrain, f"method '{self.method}'")
         self.control.check(method)

@@ -39,9 +39,7 @@ class Contact:
         self.size = 1.5 - radius + 0.2
         self.before = self.centre - 0.1 * rng.standard_normal(3)
         self.R0, self.R = (pin.exp3(0.4 * rng.standard_normal(3)) for _ in range(2))
-        self.touch = penalty.Touch(
-            np.zeros(8), *np.zeros((3, 3)), *np.zeros((2, 3, 3)), np.zeros((0, 6))
-        )
+        self.touch = penalty.new_touch(False)
 
     def at(self, dx=HERE):
         """The contact, moved by (dx, dphi)."""

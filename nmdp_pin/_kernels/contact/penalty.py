@@ -78,9 +78,8 @@ class Touch(NamedTuple):
 def new_touch(moving: bool) -> Touch:
     """Memory for a contact; `moving`: whether there are surfaces that move."""
     sizes, turn, K = np.zeros(TOUCH_SIZES), np.zeros((3, 3)), np.zeros((3, 3))
-    return Touch(
-        sizes, np.zeros(3), np.zeros(3), np.zeros(3), turn, K, np.zeros((3 if moving else 0, 6))
-    )
+    n, slip, arm, of_surface = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3 * moving, 6))
+    return Touch(sizes, n, slip, arm, turn, K, of_surface)
 
 
 @jit

@@ -26,6 +26,7 @@ from nmdp_pin._kernels.derivative.stage_rates import StageRates, new_rates
 from nmdp_pin._kernels.derivative.step_derivatives import resolve_stage, stage_rates
 from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
 from nmdp_pin._kernels.derivative.weight_face import Face, new_face
+from nmdp_pin._kernels.step.scripts import add_script_rates
 from nmdp_pin._kernels.step.stage_records import (
     NEWTON_EULER,
     StageIterate,
@@ -125,6 +126,7 @@ def _begin_second_stage(
 @jit
 def _write_rates(
     system: System,
+    scheme: Scheme,
     start: Start,
     memory: Memory,
     at: StageIterate,
@@ -138,11 +140,11 @@ def _write_rates(
     """Write the derivatives of the equations of stage i at its end; False where one is singular."""
     stage = memory.stage
     stage_rates(system, stage, memory.origin, at, of_q, of_v, linear, rates)
-    if stage.form == NEWTON_EULER:
-        return True
-    if i == 0 and not open_parts(system, stage, start, memory, of_q, of_v, parts):
-        return False
-    add_inertia_rates(system, stage, at, parts, i, of_v, rates.v_z, rates.G_z)
+    if stage.form != NEWTON_EULER:
+        if i == 0 and not open_parts(system, stage, start, memory, of_q, of_v, parts):
+            return False
+        add_inertia_rates(system, stage, at, parts, i, of_v, rates.v_z, rates.G_z)
+    add_script_rates(system, scheme, start, stage, rates.v_z, rates.G_z)
     return True
 
 
@@ -228,7 +230,7 @@ def respond_to_start(
         nw = k + at.n_active[1] * (m - 1)
         rates = new_rates(nv, nz, k, nw, moving)
         face, r_p = new_face(k, nw), np.zeros((nw, n - 3 * nv))
-        if not _write_rates(system, start, memory, at, i, of_q, of_v, parts, linear, rates):
+        if not _write_rates(system, scheme, start, memory, at, i, of_q, of_v, parts, linear, rates):
             return False, settled, number
         for l in range(nv):
             G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
@@ -236,6 +238,9 @@ def respond_to_start(
             rates = _rates_along_map(system, memory, at, linear, rates, known, smoothing, face)
         if handle:
             known = call_complete(handle, i, index, same, known, smoothing, rates, G_p, r_p)
+        for l in range(system.scripted.size):
+            if system.scripted[l]:
+                G_p[l] = 0.0
         if not respond(rates, G_p, r_p, Z, known, smoothing, system.forces, face, dq):
             return False, settled, number
         number += find_switches(system, memory, at, rates.first, face, known, switches[number:])

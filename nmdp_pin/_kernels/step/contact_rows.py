@@ -23,6 +23,9 @@ def update_cones(system: System, contacts: Contacts, at: StageIterate) -> None:
     """Places of the contacts and vertices of their wrench spaces at a point."""
     places, n = at.places, contacts.n[0]
     place_contacts(system.candidates, contacts, at.P, places)
+    for i in range(n if system.idle.size > 0 else 0):
+        if system.idle[contacts.index[i]]:  # no force does anything
+            places.depth[i], places.on_internal_edge[i] = -1.0, True
     if system.called:
         call_vertices(system.called, contacts.index[:n], places, at.V)
     for i in range(n):

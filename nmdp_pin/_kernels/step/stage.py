@@ -38,6 +38,7 @@ from nmdp_pin._kernels.step.contact_jacobians import linearise_contacts
 from nmdp_pin._kernels.step.contact_rows import subtract_contacts
 from nmdp_pin._kernels.step.joint_rows import linearise_joints, subtract_joints
 from nmdp_pin._kernels.step.loop_rows import linearise_loops, subtract_loops
+from nmdp_pin._kernels.step.scripts import hold_script, linearise_script
 from nmdp_pin._kernels.step.stage_records import (
     GAP,
     NEWTON_EULER,
@@ -70,6 +71,7 @@ def evaluate(system: System, stage: Stage, at: StageIterate, derived: bool) -> N
         at.v[l] *= rate
     _add_inertia(system, stage, at, derived)
     _subtract_forces(system, stage, at, derived)
+    hold_script(system, stage, at)
     if derived:
         turn_dofs(system.tree, at.S, at.twists, at.joint_axis_rates)
     square = 0.0
@@ -95,8 +97,11 @@ def _subtract_forces(system: System, stage: Stage, at: StageIterate, derived: bo
 def finish(system: System, stage: Stage, at: StageIterate, residual: float) -> None:
     """Write kinematics and forces at `at.q` and `at.w`, whose residual is known well enough.
 
-    What is left of an evaluation is the inertia, without which G says nothing.
+    What is left of an evaluation is the inertia, without which G says nothing but of scripts.
     """
+    if system.scripted.size > 0:
+        evaluate(system, stage, at, False)
+        return
     difference(system.tree.space, stage.q_ref, at.q, at.v)
     for l in range(at.v.size):
         at.v[l] *= stage.rate
@@ -213,3 +218,4 @@ def linearise(system: System, stage: Stage, at: StageIterate, linear: StageJacob
     linearise_joints(system, stage, at, linear)
     linearise_loops(system, stage, at, linear)
     linearise_contacts(system, stage, at, linear)
+    linearise_script(system, at, linear)

@@ -58,6 +58,9 @@ class System:
         candidates: pairs that may touch.
         surfaces: twists of the surfaces of both bodies of each in their frames, which belts and
             turntables have (`surface_motion`), shape (k, 2, 6), or (0, 2, 6): all are zero.
+        scripted: whether commands state the motion of a dof (`scripts`), shape (nv,), or (0,): of
+            none.
+        idle: whether nothing moves the bodies of a candidate but scripts, shape (k,), or (0,).
         forces: whether w are forces.
         scales: forces that give the dofs the acceleration of gravity [N, N m], shape (nv,).
         inertias: sums of the rows of the mass matrix [kg, kg m, kg m^2], shape (nv,).
@@ -77,6 +80,8 @@ class System:
     joints: Joints
     candidates: ContactPairs
     surfaces: Array
+    scripted: Array
+    idle: Array
     forces: bool
     scales: Array
     inertias: Array
@@ -106,6 +111,7 @@ class Stage:
         target: of POSITIONS, placements that the bodies would reach without forces, of VELOCITIES
             their rates, shape (n, 4, 3).
         torque: torque of the joints.
+        script: motions of the scripted dofs in the stage, difference(q_ref, q), shape (nv,).
         contacts: contacts of the step.
     """
 
@@ -118,6 +124,7 @@ class Stage:
     rate: float
     target: Array
     torque: Torque
+    script: Array
     contacts: Contacts
 
 

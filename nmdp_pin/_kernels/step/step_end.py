@@ -75,6 +75,8 @@ def write_end(
             end.v[l], end.a[l], end.repeated[l] = at.v[l], a[l], not kept
             end.tau[l] = at.tau[l] - memory.stage.torque.external[l]
             end.error[l] = _error_of(scheme, start.h, start.v[l], before[l], at.v[l])
+            if system.scripted.size > 0 and system.scripted[l]:
+                end.error[l] = 0.0
     reported = np.zeros(n, np.bool_)
     for i in range(n):
         reported[i] = islands.kept[island_of_row(system, contacts, islands, i)] == kept

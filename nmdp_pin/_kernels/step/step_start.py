@@ -14,6 +14,7 @@ from nmdp_pin._kernels.step.contact_rows import update_cones
 from nmdp_pin._kernels.step.impacts import write_elastic_energies
 from nmdp_pin._kernels.step.inertia import placement_rates
 from nmdp_pin._kernels.step.islands import find_islands, write_energies
+from nmdp_pin._kernels.step.scripts import state_script
 from nmdp_pin._kernels.step.stage import kinematics
 from nmdp_pin._kernels.step.stage_records import (
     NEWTON_EULER,
@@ -130,6 +131,7 @@ def state_stage(
                         memory.rates[body, r, c] += b * before * slope
     elif stage.displaced:
         place_references(stage.contacts, memory.origin.P)
+    state_script(system, scheme, start, stage)
     if stage.form != NEWTON_EULER:
         _state_target(system, start, i, memory)
 
@@ -177,6 +179,8 @@ def _is_steady(system: System, start: Start, stage: Stage) -> bool:
     joints, torque, error = system.joints, stage.torque, vector(start.v.size)
     difference(system.tree.space, torque.q_target, start.q, error)
     for l in range(start.v.size):
+        if system.scripted.size > 0 and system.scripted[l]:
+            continue
         asked, limit = motor(joints, torque, l, error[l], start.v[l]), joints.effort[l]
         asked = min(max(asked, -limit), limit) - joints.damping[l] * start.v[l]
         if abs(asked - start.tau[l]) > _SUDDEN * system.scales[l]:
@@ -213,6 +217,8 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Sta
         step[l] = share * h * stage.v_ref[l]
         if which == 0:
             step[l] += share * h * h * memory.predicted_acceleration[l]
+        if system.scripted.size > 0 and system.scripted[l]:
+            step[l] = stage.script[l]
     integrate(system.tree.space, stage.q_ref, 1.0, step, at.q)
     for i in range(n + r):
         for e in range(m):

@@ -1,4 +1,4 @@
-"""Motion of surfaces along themselves, such as belts and turntables: s = v + w x, along the surface.
+"""Motion of surfaces along themselves, such as belts and turntables: s = v + w x.
 
 It is that of the touched surface less that of the touching one, at the point x where the force of a
 contact acts. A contact slips by what its bodies move relative to each other, less h s.

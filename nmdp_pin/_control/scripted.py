@@ -1,0 +1,93 @@
+"""Motions of scripted joints, as functions of time."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._control.controller import Command, Controller
+from nmdp_pin._control.conversion import ControllerLike, controller_of
+from nmdp_pin._options import unknown
+from nmdp_pin._robot import Robot
+from nmdp_pin._robot.model import FREE_JOINTS
+from nmdp_pin._state.state import State
+from nmdp_pin.errors import ControlError
+
+Motion = Callable[[float], tuple[Any, Any]]
+"""Position and velocity of a joint at a time [s], or pose and velocity of a body."""
+
+
+class Scripted(Controller):
+    """A controller with the motions of scripted joints and bodies.
+
+    Args:
+        robot: robot of `scripted`, with what is beside it.
+        motions: functions of the time by the name of a scripted joint or free body. That of a joint
+            returns its position and its velocity [rad, rad/s or m, m/s], that of a body its pose,
+            `pin.SE3`, and its velocity and angular velocity along the axes of the world, shape (6,)
+            [m/s, rad/s].
+        controller: commands of the other joints; None: no torque.
+
+    Raises:
+        ControlError: there is no scripted joint or body of a name.
+    """
+
+    follows_time: ClassVar[bool] = True
+
+    def __init__(
+        self, robot: Robot, motions: Mapping[str, Motion], controller: ControllerLike = None
+    ) -> None:
+        model, self.controller = robot.model, controller_of(controller)
+        self._motions: list[tuple[str, Motion, int, int, bool]] = []
+        for name, motion in motions.items():
+            base = _base_joints(robot, name)
+            for joint in base or (name,):
+                if joint not in robot.scripted:
+                    what = unknown(name, "a scripted joint or body", sorted(robot.scripted))
+                    raise ControlError(what)
+            first = model.joints[model.getJointId((base or (name,))[0])]
+            self._motions.append((name, motion, first.idx_q, first.idx_v, bool(base)))
+
+    def on(self, state: State) -> State:
+        """The state with what is scripted where it is at that time."""
+        q, v = state.q.copy(), state.v.copy()
+        self._write(state.t, q, v)
+        return replace(state, q=q, v=v)
+
+    def command(self, state: State, h: float) -> Command:
+        """See `Controller.command`."""
+        return self.within(state, h, h)
+
+    def within(self, state: State, s: float, h: float) -> Command:
+        """See `Controller.within`."""
+        command = self.controller.within(state, s, h)
+        q = np.array(state.q if command.q_target is None else command.q_target, dtype=float)
+        v = np.zeros(len(state.v)) if command.v_target is None else command.v_target.copy()
+        self._write(state.t + s, q, v)
+        return replace(command, q_target=q, v_target=v)
+
+    def _write(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Write the coordinates and velocities at a time."""
+        for name, motion, i, k, free in self._motions:
+            place, velocity = motion(t)
+            if free:
+                q[i : i + 7] = pin.SE3ToXYZQUAT(place)
+                linear, angular = np.split(np.asarray(velocity, dtype=float), [3])
+                v[k : k + 6] = *linear, *(place.rotation.T @ angular)
+            else:
+                q[i], v[k] = place, velocity
+            if not (np.isfinite(q).all() and np.isfinite(v).all()):
+                raise ControlError(f"the motion of '{name}' is not finite at t = {t:g} s")
+
+
+def _base_joints(robot: Robot, name: str) -> tuple[str, ...]:
+    """Names of the joints of a free body; none where there is no such body."""
+    for prefix in ("", f"{name}/"):
+        if not prefix and name != robot.name:
+            continue
+        joints = tuple(prefix + joint for joint in FREE_JOINTS)
+        if all(robot.model.existJointName(joint) for joint in joints):
+            return joints
+    return ()
