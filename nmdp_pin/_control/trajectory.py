@@ -39,17 +39,9 @@ class GaitTrajectory:
         self._cosines = np.array([joints[k].idx_q for k in self._turning], dtype=int)
         self._idx_q = np.array([joints[k].idx_q for k in self._simple], dtype=int)
 
-    def phase(self, t: float) -> float:
-        """Time along the knots at time t [s]: looped, or held at the last knot."""
-        times, loop = self._gait.times, self._gait.loop
-        if loop is None:
-            return float(np.clip(t, times[0], times[-1]))
-        start, end = loop
-        return max(t, float(times[0])) if t <= end else start + (t - start) % (end - start)
-
     def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Targets (nq,) [rad, m] and their rates (nv,) [rad/s, m/s] at time t [s]."""
-        phase = self.phase(t)
+        phase = self._gait.phase(t)
         q, v, position = self._q.copy(), np.zeros(self._nv), np.zeros(len(self._columns))
         cubic(self._breaks, self._coefficients, phase, self._columns, self._idx_v, position, v)
         q[self._idx_q] = position[self._simple]

@@ -20,6 +20,7 @@ from nmdp_pin._robot.loop import Connect, Coupling, Distance, Loop, Weld
 from nmdp_pin._robot.loop_closure import with_loops
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.scene import load_scene, robot_of_scene
+from nmdp_pin._robot.scripted import scripted
 from nmdp_pin._robot.settings import Base, ContactPoint
 from nmdp_pin._robot.surface_points import ContactCount
 
@@ -47,6 +48,7 @@ __all__ = [
     "load_robot",
     "load_scene",
     "robot_of_scene",
+    "scripted",
     "stands_at_zero",
     "surface_names",
     "together",

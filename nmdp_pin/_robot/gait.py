@@ -42,6 +42,14 @@ class Gait:
         if fault:
             raise ControlError(f"gait '{self.name}': {fault}")
 
+    def phase(self, t: float) -> float:
+        """Time along the knots at time t [s]: looped, or held at the last knot."""
+        times, loop = self.times, self.loop
+        if loop is None:
+            return float(np.clip(t, times[0], times[-1]))
+        start, end = loop
+        return max(t, float(times[0])) if t <= end else start + (t - start) % (end - start)
+
     def _faults(self) -> Iterator[str]:
         times, positions = self.times, self.positions
         if times.ndim != 1 or times.size < 2:

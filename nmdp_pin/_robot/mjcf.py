@@ -285,7 +285,8 @@ def _options(m: Any, touching: np.ndarray, *, scene: bool) -> list[str]:
 
     usual = mujoco.MjSpec().default
     rows = {"jnt": m.jnt_limited != 0, "dof": m.dof_frictionloss > 0.0}
-    contact = _CONTACT[2:] if scene else _CONTACT  # friction and condim are those of shapes
+    # what shapes have is read
+    contact = _CONTACT[2:-1] if scene else _CONTACT
     given = [(f"geom_{key}", touching, getattr(usual.geom, key)) for key in contact]
     given += [(k, rows[k[:3]], getattr(usual.joint, name)) for k, name in _JOINT.items()]
     given += [

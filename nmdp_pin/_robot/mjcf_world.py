@@ -25,7 +25,7 @@ class MjcfWorld:
         touching: whether each <geom> may touch, (ngeom,).
 
     Attributes:
-        options: friction and mask of the shapes of what touches, by name.
+        options: friction, mask and surface velocity of the shapes of what touches, by name.
         shapes: what stands still and may touch what moves, by name; meshes are their convex hulls,
             as in MuJoCo.
         left_out: what is not simulated, one sentence each.
@@ -39,7 +39,12 @@ class MjcfWorld:
         masks = masks_of(meets[np.ix_(rows, rows)])
         friction = np.where(m.geom_condim == 1, 0.0, m.geom_friction[:, 0])
         self.options = {
-            tree.geoms[k]: {"friction": float(min(friction[k], _ROUGHEST)), "mask": mask}
+            tree.geoms[k]: {
+                "friction": float(min(friction[k], _ROUGHEST)),
+                "mask": mask,
+                "surface_velocity": tuple(m.geom_surfacevel[k, :3].tolist()),
+                "surface_angular_velocity": tuple(m.geom_surfacevel[k, 3:].tolist()),
+            }
             for k, mask in zip(rows.tolist(), masks, strict=True)
         }
         self.shapes, faults = dict[str, Shape](), list[str]()
@@ -82,6 +87,13 @@ class MjcfWorld:
         if m.geom_type[k] == mjtGeom.mjGEOM_PLANE:
             normal = place.rotation[:, 2]
             level = float(normal @ place.translation)
+            twist = place.act(
+                pin.Motion(m.geom_surfacevel[k])
+            ).vector  # a plane has the world's frame
+            options = options | {
+                "surface_velocity": tuple(twist[:3].tolist()),
+                "surface_angular_velocity": tuple(twist[3:].tolist()),
+            }
             return Plane(normal=tuple(normal.tolist()), offset=level, **options)
         if m.geom_type[k] == mjtGeom.mjGEOM_HFIELD:
             field = int(m.geom_dataid[k])

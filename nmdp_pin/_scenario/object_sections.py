@@ -9,8 +9,17 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field, SerializeAsAny, model_validator
 
+from nmdp_pin._control.body_motion import BodyMotion
 from nmdp_pin._options import FilePath, Flag, Positive, Vector3, worded
-from nmdp_pin._robot import ContactCount, Robot, free_body, load_robot, together, touching
+from nmdp_pin._robot import (
+    ContactCount,
+    Robot,
+    free_body,
+    load_robot,
+    scripted,
+    together,
+    touching,
+)
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
 from nmdp_pin._robot.model import place_base
 from nmdp_pin._scenario.robot_section import (
@@ -23,6 +32,19 @@ from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from nmdp_pin._terrain.shape import Friction
 
 AT_ORIGIN = {"position": (0.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0.0)}  # of a surface in its link
+
+
+class _MotionSection(OptionsSection):
+    """Knots of the motion of a body."""
+
+    @model_validator(mode="after")
+    def _build(self) -> "_MotionSection":
+        """Make the motion, so that its checks run with the others."""
+        self.target(**self.options())
+        return self
+
+
+MotionSection = options_section(_MotionSection, BodyMotion)
 
 
 class ObjectSection(OptionsSection, MovingSection):
@@ -43,6 +65,17 @@ class ObjectSection(OptionsSection, MovingSection):
         "and cones, spheres and ellipsoids of round bodies",
     )
 
+    motion: MotionSection | None = Field(  # type: ignore[valid-type]
+        None, description="table of knots that move it, whatever it touches; absent: it is free"
+    )
+
+    @model_validator(mode="after")
+    def _is_moved(self) -> "ObjectSection":
+        """Refuse what a body that knots move does not have."""
+        if self.motion is not None and (self.base == "planar" or any(self.velocity)):
+            raise worded("a body with a motion has the base 'free-flyer', and no other velocity")
+        return self
+
     @model_validator(mode="after")
     def _in_plane(self) -> "ObjectSection":
         """Refuse velocities out of the plane of a planar object."""
@@ -50,6 +83,14 @@ class ObjectSection(OptionsSection, MovingSection):
         if self.base == "planar" and any(aside):
             raise worded("a planar base moves in x, z and pitch only")
         return self
+
+    @property
+    def moved(self) -> BodyMotion | None:
+        """What moves it; None where it is free."""
+        if self.motion is None:
+            return None
+        motion: BodyMotion = self.motion.target(**self.motion.options())
+        return motion
 
     def build(self) -> Robot:
         """The object alone."""
@@ -146,7 +187,7 @@ def with_objects(robot: Robot, section: RobotSection, objects: Sequence[ObjectSe
     bodies = sorted({*robot.contact_points.joints.tolist()} - {0})
     for item in objects:
         single, shift = item.build(), robot.model.njoints - 1
-        robot = together(robot, [single])
+        robot = together(robot, [single if item.motion is None else scripted(single)])
         own = [joint + shift for joint in single.surfaces]
         robot = touching(robot, itertools.product(bodies, own), friction=friction)
         bodies += own

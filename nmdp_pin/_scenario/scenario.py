@@ -13,6 +13,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from nmdp_pin._control.controller import Controller
 from nmdp_pin._control.push import Push, Pushed
+from nmdp_pin._control.scripted import Scripted
 from nmdp_pin._control.stable_pd import Passive
 from nmdp_pin._files.input_file import read_toml
 from nmdp_pin._integrators.presets import PRESETS
@@ -274,6 +275,10 @@ class Scenario(Section):
             law = build_contact(self.contact, self.contact_rules, robot, names)
         with self._blame("controller"):
             controller = self.controller.build(robot, state.q)
+        motions = {item.name: moved for item in self.objects if (moved := item.moved)}
+        if motions:
+            controller = Scripted(robot, motions, controller)
+            state = controller.on(state)
         if self.disturbances:
             with self._blame("disturbances"):
                 pushes = [Push(**push.options()) for push in self.disturbances]

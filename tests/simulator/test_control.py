@@ -107,12 +107,13 @@ def test_before_and_after_the_knots():
 def test_loops():
     """Past the loop's end the reference repeats with its period; before, it does not."""
     robot = samples.robot("robosimian planar")
-    curve = GaitTrajectory(robot, nod(loop=(0.5, 2.0)))
+    gait = nod(loop=(0.5, 2.0))
+    curve = GaitTrajectory(robot, gait)
     for t in (0.6, 1.0, 1.9):
         for k in (1, 2, 50):
             np.testing.assert_allclose(curve(t + 1.5 * k)[0], curve(t)[0], atol=1e-9)
-    assert curve.phase(0.2) == 0.2
-    assert curve.phase(2.0) == 2.0
+    assert gait.phase(0.2) == 0.2
+    assert gait.phase(2.0) == 2.0
 
 
 def test_free_flyer_targets_are_configurations():
