@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._robot.free_body import free_body, together
     from nmdp_pin._robot.friction_pairs import with_frictions
     from nmdp_pin._robot.loading import load_robot
-    from nmdp_pin._robot.loop import Connect, Coupling, Distance, Weld
+    from nmdp_pin._robot.loop import Connect, Coupling, Distance, Grip, Weld
     from nmdp_pin._robot.loop_closure import with_loops
     from nmdp_pin._robot.scene import load_scene
     from nmdp_pin._robot.scripted import scripted
@@ -65,6 +65,7 @@ __all__ = [
     "Fixed",
     "FrictionCone",
     "GridAxis",
+    "Grip",
     "Halving",
     "JointLimits",
     "NmdpError",
@@ -135,7 +136,7 @@ _HOMES = {
         "_robot.free_body": "free_body together",
         "_robot.friction_pairs": "with_frictions",
         "_robot.loading": "load_robot",
-        "_robot.loop": "Connect Coupling Distance Weld",
+        "_robot.loop": "Connect Coupling Distance Grip Weld",
         "_robot.loop_closure": "with_loops",
         "_robot.scene": "load_scene",
         "_robot.scripted": "scripted",

@@ -64,6 +64,7 @@ class Command(CommandSource):
             springs and dampers from outside.
         wrenches: forces and torques from outside on links; the Jacobians by which they act on
             joints are those of the start of the step.
+        attached: pairs of frames of `Grip` that move as one in the step; the others are free.
     """
 
     tau: np.ndarray | None = None
@@ -74,6 +75,7 @@ class Command(CommandSource):
     force: np.ndarray | None = None
     base_gains: bool = False
     wrenches: tuple[ExternalWrench, ...] = ()
+    attached: tuple[tuple[str, str], ...] = ()
 
     def at(self, t: float) -> "Command":
         """The command itself."""

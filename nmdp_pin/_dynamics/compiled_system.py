@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact.contact_law import DryFriction
-from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY, FrictionCone
+from nmdp_pin._contact.friction_cone import FrictionCone
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.commands import (
@@ -20,7 +20,8 @@ from nmdp_pin._dynamics.commands import (
 )
 from nmdp_pin._dynamics.geometry.candidates import new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
-from nmdp_pin._dynamics.kinematic_tree import tree_of
+from nmdp_pin._dynamics.kinematic_tree import scales_of, tree_of
+from nmdp_pin._dynamics.loops import held_loops
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
 from nmdp_pin._dynamics.scripts import idle_pairs, scripted_dofs
 from nmdp_pin._dynamics.surface_twists import surface_twists
@@ -42,8 +43,7 @@ from nmdp_pin._kernels.step.stage_records import (
     StageJacobians,
 )
 from nmdp_pin._kernels.step.step_records import STEP_COUNTERS, End, Memory, Start
-from nmdp_pin._robot import Robot
-from nmdp_pin._robot.trees import Inertia, inertia_at
+from nmdp_pin._robot.trees import inertia_at
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import IntegratorError
 
@@ -52,21 +52,6 @@ _RIGID = (
     "objective 'dissipation' and zeta = 0, or give a finite stiffness"
 )
 NO_CONE = Cone(np.zeros((2, 1)), 0.0, 1, 0.0, 0, 0.0, 1.0)
-
-
-def _scales_of(robot: Robot, inertia: Inertia) -> dict[str, Any]:
-    """`scales` and `inertias` of the dofs in the standing pose; see `System`.
-
-    That of a dof with inertia I that moves a mass m is g sqrt(I m): m g of a translation, m g r of
-    a rotation with radius of gyration r.
-    """
-    model = robot.model
-    M, masses = inertia
-    gravity = np.linalg.norm(model.gravity.linear) or STANDARD_GRAVITY
-    return {
-        "scales": gravity * np.sqrt(np.abs(np.diag(M)) * masses),
-        "inertias": np.abs(M).sum(axis=1),
-    }
 
 
 def _pairs_of(system: System[Any], reach: float) -> ContactPairs:
@@ -143,7 +128,7 @@ class CompiledSystem:
             scripted=self.scripted,
             idle=idle_pairs(robot, self.scripted, self.candidates),
             forces=self.forces,
-            **_scales_of(robot, inertia),
+            **scales_of(robot, inertia),
             cone=cone,
             called=called,
             rows=rows,
@@ -175,7 +160,7 @@ class CompiledSystem:
             joints=result.joints,
             candidates=result.candidates,
             cone=system.law.cone,
-            **_scales_of(robot, inertia),
+            **scales_of(robot, inertia),
         )
         return result
 
@@ -242,6 +227,8 @@ class CompiledSystem:
         np.concatenate((state.q, state.v, *before, *of_commands), out=start.values)
         k = len(known.contacts)
         start.h, start.touching, start.rolling = h, k, rolling
+        if len(start.held):
+            start.held[:] = held_loops(self.system.robot, commands[-1])
         if k:
             unknowns = known.w if known.forces is None else known.forces
             start.contacts[:k], start.w[:k] = known.contacts, unknowns
@@ -287,6 +274,7 @@ class CompiledSystem:
             touching=0,
             contacts=np.zeros(self.n_candidates, dtype=np.int64),
             w=np.zeros((self.n_candidates, self.unknowns)),
+            held=np.ones(len(self.joints.loops.kinds), dtype=bool),
             h=1.0,
             rolling=True,
         )
@@ -329,6 +317,7 @@ class CompiledSystem:
             displaced=True,
             closes=True,
             gaps=np.zeros(len(self.joints.loops.compliance)),
+            held=np.ones(len(self.joints.loops.kinds), dtype=bool),
             q_ref=standing,
             v_ref=np.zeros(nv),
             rate=1.0,

@@ -170,3 +170,18 @@ def _subspace(joint: pin.JointModel, q: np.ndarray) -> np.ndarray:
     data = joint.createData()
     joint.calc(data, q)
     return np.array(data.S, dtype=float).reshape(6, joint.nv).T
+
+
+def scales_of(robot: Robot, inertia: Inertia) -> dict[str, Any]:
+    """`scales` and `inertias` of the dofs in the standing pose; see `System`.
+
+    That of a dof with inertia I that moves a mass m is g sqrt(I m): m g of a translation, m g r of
+    a rotation with radius of gyration r.
+    """
+    model = robot.model
+    M, masses = inertia
+    gravity = np.linalg.norm(model.gravity.linear) or STANDARD_GRAVITY
+    return {
+        "scales": gravity * np.sqrt(np.abs(np.diag(M)) * masses),
+        "inertias": np.abs(M).sum(axis=1),
+    }

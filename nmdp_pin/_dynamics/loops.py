@@ -4,13 +4,16 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin._control.controller import Command
 from nmdp_pin._kernels.tree.loops import COUPLING, DISTANCE, POINT, WELD, Loops
 from nmdp_pin._robot import Robot
-from nmdp_pin._robot.loop import Connect, Coupling, Distance, Loop, Weld
+from nmdp_pin._robot.loop import Connect, Coupling, Distance, Grip, Loop, Weld
+from nmdp_pin.errors import ControlError
 
 _GIVES = 1e-9  # [m, rad] that a rigid loop gives under the weight of what it holds
+_GRIP_GIVES = 1e-12  # the same of a grip, which keeps what it gave in the step before
 _LEAST = 1e-6  # compliance of a gap that nothing changes, as a share of the loop's largest
-_KINDS = {Connect: POINT, Weld: WELD, Distance: DISTANCE, Coupling: COUPLING}
+_KINDS = {Connect: POINT, Weld: WELD, Grip: WELD, Distance: DISTANCE, Coupling: COUPLING}
 
 
 def loops_of(robot: Robot, first: int) -> Loops:
@@ -59,11 +62,27 @@ def loops_of(robot: Robot, first: int) -> Loops:
         polynomials=polynomials,
         compliance=_compliances(robot),
         springs=np.array([loop.compliance > 0.0 for loop in loops], dtype=bool),
+        grips=np.array([isinstance(loop, Grip) for loop in loops], dtype=bool),
         dof_ranges=np.cumsum([0, *map(len, moving)], dtype=np.int64),
         dofs=np.array([row[0] for row in dofs], dtype=np.int64),
         signs=np.array([row[1] for row in dofs], dtype=float),
         carriers=np.array([row[2] for row in dofs], dtype=np.int64),
     )
+
+
+def held_loops(robot: Robot, command: Command) -> list[bool]:
+    """Whether each loop holds in a step: those that are no grips, and grips that are attached.
+
+    Raises:
+        ControlError: there is no grip of a pair.
+    """
+    grips = [loop for loop in robot.loops if isinstance(loop, Grip)]
+    known, attached = {(grip.first, grip.second) for grip in grips}, {*command.attached}
+    for pair in attached - known:
+        raise ControlError(
+            f"{pair} cannot be attached: these have a Grip: {sorted(known) or 'none'}"
+        )
+    return [not isinstance(x, Grip) or (x.first, x.second) in attached for x in robot.loops]
 
 
 def _compliances(robot: Robot) -> np.ndarray:
@@ -79,7 +98,8 @@ def _compliances(robot: Robot) -> np.ndarray:
         if loop.compliance > 0.0:
             rows.append(np.full(loop.rows, loop.compliance))
             continue
-        rows.append(_GIVES / STANDARD_GRAVITY * _mobilities(loop, model, data, q, M))
+        gives = _GRIP_GIVES if isinstance(loop, Grip) else _GIVES
+        rows.append(gives / STANDARD_GRAVITY * _mobilities(loop, model, data, q, M))
     return np.concatenate(rows)
 
 

@@ -245,6 +245,26 @@ class Weld(_Frames):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Grip(Weld):
+    """Two frames that move as one in steps whose command has them in `Command.attached`.
+
+    They stay as they are to each other at the start of the step: a suction cup, a magnet, a hand.
+
+    Args:
+        first: link or frame.
+        second: link or frame, or "world".
+
+    Raises:
+        RobotError: a value is of another type or out of its range.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.compliance:
+            raise RobotError("a grip is rigid: leave out its compliance", element=self.name)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Distance(_Points):
     """Two points at a distance: a massless rod with a ball joint at each end.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._robot.loop import Loop
+from nmdp_pin._robot.loop import Grip, Loop
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin.errors import RobotError
 
@@ -58,6 +58,7 @@ def closed(model: pin.Model, loops: Sequence[Loop], q: np.ndarray) -> tuple[np.n
     Returns:
         The configuration, the largest gap that is left [m, rad], and the name of its loop.
     """
+    loops = [loop for loop in loops if not isinstance(loop, Grip)]
     if not loops:
         return q, 0.0, ""
     data, best, q = model.createData(), np.inf, q.copy()

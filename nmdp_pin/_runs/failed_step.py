@@ -26,7 +26,7 @@ FIGURES = ("iterations", "rejected", "evaluations", "discarded", "residual", "co
 
 _OF_RUNS = ("duration", "integrator.dt")  # keys that change no step of a given length
 _OF_COMMANDS = ("controller", "disturbances")
-_NO_ARRAYS = ("base_gains", "wrenches")
+_NO_ARRAYS = ("base_gains", "wrenches", "attached")
 _COMMAND = tuple(field.name for field in fields(Command) if field.name not in _NO_ARRAYS)
 _ARRAYS = (*ARRAYS, *(f"command.{name}" for name in _COMMAND))
 
@@ -117,6 +117,7 @@ class FailedStep:
             **of_state,
             "h": float(self.h),
             "base_gains": self.command.base_gains,
+            "attached": self.command.attached,
             "wrenches": [asdict(wrench) for wrench in self.command.wrenches],
             "outcome": self.outcome,
             "versions": self.versions,
@@ -140,6 +141,7 @@ class FailedStep:
                 Command(
                     **{name: arrays.get(f"command.{name}") for name in _COMMAND},
                     base_gains=bool(meta.get("base_gains", False)),
+                    attached=tuple(map(tuple, meta.get("attached", ()))),
                     wrenches=tuple(ExternalWrench(**given) for given in meta.get("wrenches", ())),
                 ),
                 float(meta["h"]),

@@ -96,7 +96,10 @@ class ArgumentCheck:
                     "velocity there is missing: give v_target"
                 )
         result = Command(
-            **arrays, base_gains=command.base_gains, wrenches=self._wrenches(command.wrenches)
+            **arrays,
+            base_gains=command.base_gains,
+            wrenches=self._wrenches(command.wrenches),
+            attached=tuple((str(a), str(b)) for a, b in command.attached),
         )
         self.refuse_base_gains(result)
         return result

@@ -208,8 +208,10 @@ def _holds(system: System, stage: Stage, i: int) -> bool:
 
 
 @jit
-def _add_first_gap(system: System, origin: StageIterate, row: int, of_q: Array, r_z: Array) -> None:
-    """Add the derivative of the gap of a row at the start of the step to r_z, shape (nz,)."""
+def _add_first_gap(
+    system: System, origin: StageIterate, row: int, factor: float, r_z: Array
+) -> None:
+    """Add a multiple of the derivative of a row's gap at the start of the step to r_z, (nz,)."""
     loops = system.joints.loops
     x = loop_of_row(loops, row)
     A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
@@ -217,8 +219,7 @@ def _add_first_gap(system: System, origin: StageIterate, row: int, of_q: Array, 
     rows = gaps_of(loops, x, origin.P, origin.q, A, B, g, W)
     gradients_of(loops, x, rows, origin.S, W, J)
     for s in range(loops.dof_ranges[x], loops.dof_ranges[x + 1]):
-        for z in range(r_z.size):
-            r_z[z] += J[row - loops.first[x], s - loops.dof_ranges[x]] * of_q[loops.dofs[s], z]
+        r_z[loops.dofs[s]] += factor * J[row - loops.first[x], s - loops.dof_ranges[x]]
 
 
 @jit
@@ -345,9 +346,16 @@ def _add_reference_motions(
     for x in range(at.n_active[0]):
         i = at.active[x]
         if i - contacts.n[0] >= system.joints.loops.first[0]:
-            if _holds(system, stage, i):
-                continue  # a gap knows no reference
-            _add_first_gap(system, origin, i - contacts.n[0], of_q, r_z[first[x]])
+            loops, row = system.joints.loops, i - contacts.n[0]
+            grip, holds = loops.grips[loop_of_row(loops, row)], _holds(system, stage, i)
+            if not stage.held[loop_of_row(loops, row)]:
+                continue
+            if (
+                grip == holds
+            ):  # the gap at the start is that of an earlier stage, or what grips keep
+                _add_first_gap(system, origin, row, -1.0 if grip else 1.0, r_z[first[x]])
+            if holds:
+                continue
         if x >= touching or not stage.displaced:
             for e in range(first[x], first[x + 1]):
                 for l in range(nv):

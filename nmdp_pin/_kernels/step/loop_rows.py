@@ -38,7 +38,10 @@ def subtract_loops(system: System, stage: Stage, at: StageIterate) -> None:
             clear_matrix(at.V[i])
             row = loops.first[x] + a - loops.first[0]
             f, motion = at.w[i, 0], g[a] if holds else stage.gaps[row]
-            for s in range(loops.dof_ranges[x], loops.dof_ranges[x + 1]):
+            first, end = loops.dof_ranges[x], loops.dof_ranges[x + 1]
+            if not stage.held[x]:  # its compliance alone is left, by which it has no force
+                motion, end = 0.0, first
+            for s in range(first, end):
                 l, along = loops.dofs[s], J[a, s - loops.dof_ranges[x]]
                 at.G[l] -= along * f
                 motion += 0.0 if holds else h * along * at.v[l]
@@ -63,7 +66,7 @@ def linearise_loops(system: System, stage: Stage, at: StageIterate, linear: Stag
         gradients_of(loops, x, rows, at.S, W, J)
         holds = stage.closes or loops.springs[x]
         for a in range(rows):
-            f[a] = at.w[n + loops.first[x] + a, 0]
+            f[a] = at.w[n + loops.first[x] + a, 0] if stage.held[x] else 0.0
         add_curvature(system.tree, loops, x, A, B, W, at.S, f, linear.A)
         if not holds:
             clear_matrix(U)
@@ -75,6 +78,8 @@ def linearise_loops(system: System, stage: Stage, at: StageIterate, linear: Stag
             clear_matrix(J_motion)
             clear_vector(linear.of_load[row])
             linear.of_load[row, 0] = loops.compliance[loops.first[x] + a - loops.first[0]]
+            if not stage.held[x]:
+                continue
             for s in range(loops.dof_ranges[x], loops.dof_ranges[x + 1]):
                 l, e = loops.dofs[s], s - loops.dof_ranges[x]
                 J_force[0, l] = J[a, e]

@@ -105,6 +105,7 @@ class Stage:
             since in an earlier stage the way along a chord is not that of the velocity at its end,
             with which the gaps at the start of the step would close.
         gaps: these gaps, of g rows of loops [m, rad], shape (g,).
+        held: whether each loop holds, as all but grips do, shape (c,).
         q_ref: configuration from which the velocity counts, shape (nq,).
         v_ref: velocity from which the acceleration counts, shape (nv,).
         rate: rate of the velocity and of the acceleration [1/s].
@@ -119,6 +120,7 @@ class Stage:
     displaced: bool
     closes: bool
     gaps: Array
+    held: Array
     q_ref: Array
     v_ref: Array
     rate: float

@@ -71,6 +71,7 @@ class Start:
         touching: number of contacts that touched at the end of the step before.
         contacts: their identities, ascending, shape (>= touching,).
         w: their forces, world frame [N], or weights, shape (>= touching, m).
+        held: whether each of c loops holds in the step, shape (c,).
         h: length of the step [s].
         rolling: whether contacts may move along curved surfaces in it.
     """
@@ -85,6 +86,7 @@ class Start:
     touching: int
     contacts: Array
     w: Array
+    held: Array
     h: float
     rolling: bool
 

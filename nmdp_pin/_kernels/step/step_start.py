@@ -27,7 +27,7 @@ from nmdp_pin._kernels.step.stage_records import (
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
 from nmdp_pin._kernels.step.surface_motion import add_surface_motion
 from nmdp_pin._kernels.tree.joints import motor, write_torque
-from nmdp_pin._kernels.tree.loops import write_gaps
+from nmdp_pin._kernels.tree.loops import place_grips, write_gaps
 from nmdp_pin._kernels.tree.tree import body_twists
 
 # Initial guesses: share of the predicted motion, and whether with the forces of the step before.
@@ -108,6 +108,9 @@ def state_stage(
     stage.displaced = scheme.order == 1
     stage.closes = i + 1 == scheme.a.shape[0]
     if i == 0:
+        for x in range(start.held.size):
+            stage.held[x] = start.held[x]
+        place_grips(system.joints.loops, memory.origin.P)
         write_gaps(system.joints.loops, memory.origin.P, start.q, stage.gaps)
     # a repetition has the last command
     last = max(start.commands.kp.shape[0] - scheme.a.shape[0] + i, 0)

@@ -14,7 +14,7 @@ the second body stays.
 from __future__ import annotations
 
 from nmdp_pin._kernels.algebra.lie import cross_motions
-from nmdp_pin._kernels.algebra.vector3 import compose, cross_into
+from nmdp_pin._kernels.algebra.vector3 import compose, cross_into, relative
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, record, vector
 from nmdp_pin._kernels.tree.tree import Tree, power
@@ -38,6 +38,8 @@ class Loops:
         polynomials: coefficients of couplings, from the constant on, shape (c, 5).
         compliance: motion by a unit of force of each row, shape (rows,).
         springs: whether a loop is one, of a given compliance, shape (c,).
+        grips: whether a loop holds only in steps that say so, in which its frames stay as they are
+            to each other at the start, shape (c,).
         dof_ranges: first of the dofs of each loop, and one behind the last, shape (c + 1,).
         dofs: dofs that change the gaps, shape (x,).
         signs: 1 where they move the first body, -1 the second one, shape (x,).
@@ -53,6 +55,7 @@ class Loops:
     polynomials: Array
     compliance: Array
     springs: Array
+    grips: Array
     dof_ranges: Array
     dofs: Array
     signs: Array
@@ -300,6 +303,16 @@ def add_loop_energies(loops: Loops, P: Array, q: Array, places: Array, energies:
             for a in range(rows):
                 stored = 0.5 * g[a] * g[a] / loops.compliance[first + a]
                 energies[places[loops.dofs[loops.dof_ranges[x]]]] += stored
+
+
+@jit
+def place_grips(loops: Loops, P: Array) -> None:
+    """Put the second frames of grips where the first ones are, shape (n + 1, 4, 3)."""
+    A = matrix(4, 3)
+    for x in range(loops.kinds.size):
+        if loops.grips[x]:
+            compose(P[loops.bodies[x, 0]], loops.frames[x, 0], A)
+            relative(P[loops.bodies[x, 1]], A, loops.frames[x, 1])
 
 
 @jit

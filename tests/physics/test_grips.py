@@ -1,0 +1,104 @@
+"""Grips: two bodies that move as one while commands say so."""
+
+import derivative_scenes
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from nmdp_pin import Command, Grip, Simulator, free_body, scripted, together, with_loops
+from nmdp_pin.contact import FrictionCone, Penalty
+from nmdp_pin.control import Scripted
+from nmdp_pin.errors import ControlError, IntegratorError
+from nmdp_pin.terrain import Box, Plane, Terrain
+
+METHODS = [("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 1), ("pbd-nmdp", 2)]
+LAW = FrictionCone(stiffness=1e6, power=1)
+GROUND = Terrain(Plane(height=-5.0))
+PAIR = (("box", "hand"),)
+
+
+def scene(moved=True):
+    """A box beside a hand, turned by two radians against it."""
+    box = free_body(
+        "box", Box(size=(0.1, 0.2, 0.3)), mass=2.0, position=(0.3, 0.0, 0.0), rpy=(0.3, 0.2, 2.0)
+    )
+    hand = free_body("hand", Box(size=(0.1, 0.1, 0.1)), mass=1.0)
+    robot = together(box, [scripted(hand) if moved else hand])
+    return with_loops(robot, [Grip(first="box", second="hand")])
+
+
+def swing(t):
+    """The hand goes up and turns."""
+    R = pin.exp3(np.array([0.0, 0.5 * t, 3.0 * t]))
+    omega = pin.log3(pin.exp3(np.array([0, 0.5 * (t + 1e-6), 3.0 * (t + 1e-6)])) @ R.T) / 1e-6
+    return pin.SE3(R, np.array([0.0, 0.0, 0.2 * t])), [0, 0, 0.2, *omega]
+
+
+def between(robot, q):
+    """Pose of the box in the hand."""
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, q)
+    return data.oMi[4].actInv(data.oMi[2])
+
+
+@pytest.mark.parametrize(("method", "order"), METHODS)
+def test_attached_and_released(method, order):
+    """The box falls, is carried without drift from where it is then, and flies off."""
+    robot, h = scene(), 0.01
+    sim = Simulator(robot, GROUND, LAW, method, order=order)
+    hand = Scripted(robot, {"hand": swing})
+    state = hand.on(sim.state())
+
+    def made(steps, attached):
+        nonlocal state
+        motion = Scripted(robot, {"hand": swing}, Command(attached=attached))
+        for _ in range(steps):
+            result = sim.step(state, motion, h)
+            assert result.status.ok
+            state = result.state
+        return result
+
+    made(10, ())
+    fallen = state.q[2]
+    assert fallen == pytest.approx(-0.5 * 9.81 * 0.1**2, rel=0.11 if order == 1 else 1e-6)
+    held = between(robot, state.q)
+    result = made(50, PAIR)
+    assert np.abs(pin.log6(held.actInv(between(robot, state.q))).vector).max() < 1e-8
+    assert np.abs(result.loop_forces[:3]).max() > 2.0 * 9.81 * 0.5, "it is carried"
+    v = state.v.copy()
+    result = made(10, ())
+    assert np.abs(result.loop_forces).max() < 1e-50
+    np.testing.assert_allclose(state.v[:3], v[:3] - [0, 0, 9.81 * 0.1], atol=1e-6)
+
+
+@pytest.mark.parametrize("attached", [PAIR, ()])
+@pytest.mark.parametrize(("method", "order"), METHODS)
+def test_derivatives(method, order, attached):
+    """Derivatives of steps in which a grip holds, or not, against central differences."""
+    robot = scene(moved=False)
+    sim = Simulator(robot, GROUND, LAW, method, order=order)
+    v = 0.3 * np.random.default_rng(1).standard_normal(robot.model.nv)
+    command = sim.checked_command(Command(attached=attached))
+    derivative_scenes.check(sim, sim.state(v=v), command, 0.01)
+
+
+def test_momentum_of_a_grip():
+    """What a hand catches moves on with it: momentum is kept, energy is not."""
+    robot = scene(moved=False)
+    robot.model.gravity.linear[:] = 0.0
+    sim = Simulator(robot, GROUND, LAW)
+    state = sim.state(v=np.array([1.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
+    caught = sim.step(state, Command(attached=PAIR), 0.01)
+    momentum = 2.0 * caught.state.v[:3] + 1.0 * caught.state.v[6:9]
+    np.testing.assert_allclose(momentum, [2.0, 0.0, 0.0], atol=1e-9)
+    assert caught.kinetic_energy < 0.99
+
+
+def test_what_is_refused():
+    """Typed errors of pairs without a grip, and of methods without loops."""
+    robot = scene()
+    sim = Simulator(robot, GROUND, LAW)
+    with pytest.raises(ControlError, match="cannot be attached"):
+        sim.step(sim.state(), Command(attached=(("hand", "box"),)), 0.01)
+    with pytest.raises(IntegratorError, match="Grip of 'box' and 'hand'"):
+        Simulator(robot, GROUND, Penalty(), "pbfd")
