@@ -10,6 +10,8 @@ from nmdp_pin._control import (
     TorqueFunction,
     VelocityServo,
 )
+from nmdp_pin._control.attachment import Attached, Attachment
+from nmdp_pin._control.body_motion import BodyMotion
 from nmdp_pin._control.controller import ExternalWrench
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
@@ -18,6 +20,9 @@ from nmdp_pin._robot.gait import Gait
 
 __all__ = [
     "Actuators",
+    "Attached",
+    "Attachment",
+    "BodyMotion",
     "Command",
     "Controller",
     "ExternalWrench",

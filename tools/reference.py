@@ -23,13 +23,14 @@ from nmdp_pin._robot import ContactPoint
 from nmdp_pin._robot.settings import GaitTable
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._scenario.contact_sections import CONTACTS, ContactRule, ContactSection
-from nmdp_pin._scenario.object_sections import OBJECTS
+from nmdp_pin._scenario.object_sections import OBJECTS, MotionSection
 from nmdp_pin._scenario.robot_section import InitialSection, RobotSection
 from nmdp_pin._scenario.section import OptionsSection, options_section
 from nmdp_pin._scenario.sections import (
     CONTROLLERS,
     CONTROLS,
     DISTURBANCES,
+    AttachmentSection,
     ControllerSection,
     ControlSection,
     FrictionSection,
@@ -89,6 +90,8 @@ TABLES: dict[str, Record] = {
     "integrator.vi_newton": options_section(OptionsSection, ViNewton),
     "integrator.projected_gradient": options_section(OptionsSection, ProjectedGradient),
     "controller.motion": GaitTable,
+    "objects.motion": MotionSection,
+    "attachments": AttachmentSection,
 }
 FAMILIES = {
     "terrain.shapes": Family(

@@ -39,12 +39,8 @@ class MjcfWorld:
         masks = masks_of(meets[np.ix_(rows, rows)])
         friction = np.where(m.geom_condim == 1, 0.0, m.geom_friction[:, 0])
         self.options = {
-            tree.geoms[k]: {
-                "friction": float(min(friction[k], _ROUGHEST)),
-                "mask": mask,
-                "surface_velocity": tuple(m.geom_surfacevel[k, :3].tolist()),
-                "surface_angular_velocity": tuple(m.geom_surfacevel[k, 3:].tolist()),
-            }
+            tree.geoms[k]: {"friction": float(min(friction[k], _ROUGHEST)), "mask": mask}
+            | _surface_motion(m.geom_surfacevel[k])
             for k, mask in zip(rows.tolist(), masks, strict=True)
         }
         self.shapes, faults = dict[str, Shape](), list[str]()
@@ -87,14 +83,9 @@ class MjcfWorld:
         if m.geom_type[k] == mjtGeom.mjGEOM_PLANE:
             normal = place.rotation[:, 2]
             level = float(normal @ place.translation)
-            twist = place.act(
-                pin.Motion(m.geom_surfacevel[k])
-            ).vector  # a plane has the world's frame
-            options = options | {
-                "surface_velocity": tuple(twist[:3].tolist()),
-                "surface_angular_velocity": tuple(twist[3:].tolist()),
-            }
-            return Plane(normal=tuple(normal.tolist()), offset=level, **options)
+            # a plane has the world's frame
+            moved = _surface_motion(place.act(pin.Motion(m.geom_surfacevel[k])).vector)
+            return Plane(normal=tuple(normal.tolist()), offset=level, **options | moved)
         if m.geom_type[k] == mjtGeom.mjGEOM_HFIELD:
             field = int(m.geom_dataid[k])
             rows, columns = int(m.hfield_nrow[field]), int(m.hfield_ncol[field])
@@ -107,6 +98,13 @@ class MjcfWorld:
             vertices, faces = hull_arrays(mesh_vertices(solid))
             return Mesh(vertices=vertices, faces=faces, **pose)
         return shape_of(pin.GeometryObject("", 0, place, solid), options)[0]
+
+
+def _surface_motion(twist: np.ndarray) -> dict[str, Any]:
+    """Options of a shape whose surface has a twist, linear, then angular, shape (6,)."""
+    velocity, angular = tuple(twist[:3].tolist()), tuple(twist[3:].tolist())
+    found = {"surface_velocity": velocity, "surface_angular_velocity": angular}
+    return found if twist.any() else {}
 
 
 def _meetings(m: Any) -> np.ndarray:

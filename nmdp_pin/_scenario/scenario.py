@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
+from nmdp_pin._control.attachment import Attached
 from nmdp_pin._control.controller import Controller
 from nmdp_pin._control.push import Push, Pushed
 from nmdp_pin._control.scripted import Scripted
@@ -27,6 +28,7 @@ from nmdp_pin._robot import (
     stands_at_zero,
     surface_names,
     with_frictions,
+    with_loops,
 )
 from nmdp_pin._robot.overlaps import OverlapCheck
 from nmdp_pin._scenario.contact_sections import (
@@ -44,6 +46,7 @@ from nmdp_pin._scenario.sections import (
     AnyController,
     AnyDisturbance,
     AnyIntegrator,
+    AttachmentSection,
     ControllerSection,
     FrictionSection,
     TerrainSection,
@@ -118,6 +121,9 @@ class Scenario(Section):
         description="table; absent: no torque",
     )
     disturbances: tuple[AnyDisturbance, ...] = Field((), description="list of pushes")
+    attachments: tuple[AttachmentSection, ...] = Field(
+        (), description="list of pairs of links or objects that move as one for a while"
+    )
 
     _file: str = PrivateAttr("")
 
@@ -216,7 +222,9 @@ class Scenario(Section):
         pairs = [((a, b), mu) for a, b, mu in self.friction.pairs]
         if len(dict(pairs)) < len(pairs):
             raise ScenarioError("a pair is given twice", file=self._file, key="friction.pairs")
-        return with_frictions(robot, dict(pairs))
+        robot = with_frictions(robot, dict(pairs))
+        grips = {item.attachment.pair: item.attachment.grip for item in self.attachments}
+        return with_loops(robot, grips.values()) if grips else robot
 
     def _bare_robot(self, *, visuals: bool) -> Robot:
         """The robot without objects."""
@@ -279,6 +287,8 @@ class Scenario(Section):
         if motions:
             controller = Scripted(robot, motions, controller)
             state = controller.on(state)
+        if self.attachments:
+            controller = Attached(controller, [item.attachment for item in self.attachments])
         if self.disturbances:
             with self._blame("disturbances"):
                 pushes = [Push(**push.options()) for push in self.disturbances]

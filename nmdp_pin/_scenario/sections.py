@@ -9,6 +9,7 @@ from pydantic import Field, PrivateAttr, SerializeAsAny, model_validator
 
 from nmdp_pin._contact import DryFriction, Penalty
 from nmdp_pin._control.actuators import Actuators
+from nmdp_pin._control.attachment import Attachment
 from nmdp_pin._control.controller import Controller
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
@@ -19,6 +20,7 @@ from nmdp_pin._integrators.stage_minimiser import OPTIONS
 from nmdp_pin._options import seconds, worded
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.gait import Gait
+from nmdp_pin._robot.loop import WORLD
 from nmdp_pin._robot.settings import GaitTable
 from nmdp_pin._scenario.section import OptionsSection, Section, chosen, options_section
 from nmdp_pin._simulator.argument_check import MAX_STEP
@@ -233,3 +235,19 @@ DISTURBANCES: dict[str, type[Push]] = {"push": Push}
 AnyDisturbance = Annotated[
     PushSection, SerializeAsAny(), chosen(PushSection, "kind", lambda: DISTURBANCES)
 ]
+
+
+class AttachmentSection(Section):
+    """Two bodies that move as one for a while."""
+
+    first: str = Field(description="link, frame or object")
+    second: str = Field(WORLD, description='link, frame, object or "world"')
+    start: Annotated[float, Field(ge=0, le=3600)] = Field(description="start [s]")
+    duration: Annotated[float, seconds(3600.0)] = Field(
+        description="length of the interval, > 0 and <= 3600 [s]"
+    )
+
+    @property
+    def attachment(self) -> Attachment:
+        """The attachment."""
+        return Attachment(**dict(self))

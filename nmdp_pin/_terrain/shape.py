@@ -39,8 +39,8 @@ class Shape(abc.ABC):
             either [-].
         mask: two sets of bits, as the contype and conaffinity of MJCF: two shapes may touch where
             the first one of either shares a bit with the second one of the other; None: all may.
-        surface_velocity: velocity of the surface along itself, as of a belt, in the shape's frame,
-            where it is projected on the surface [m/s].
+        surface_velocity: velocity along the surface, as of a belt, in the shape's frame; what leads
+            out of the surface is left out; None: 0 [m/s].
         surface_angular_velocity: likewise, as of a turntable, about the frame's origin [rad/s].
 
     Raises:
@@ -49,8 +49,8 @@ class Shape(abc.ABC):
 
     friction: Friction | None = None
     mask: Mask | None = None
-    surface_velocity: Vector = (0.0, 0.0, 0.0)
-    surface_angular_velocity: Vector = (0.0, 0.0, 0.0)
+    surface_velocity: Vector | None = None
+    surface_angular_velocity: Vector | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, TerrainError)
@@ -73,7 +73,8 @@ class Shape(abc.ABC):
     @property
     def surface_twist(self) -> np.ndarray:
         """Twist of its surface about the world's origin, linear, then angular, shape (6,)."""
-        twist = pin.Motion(np.array(self.surface_velocity), np.array(self.surface_angular_velocity))
+        parts = self.surface_velocity or (0.0,) * 3, self.surface_angular_velocity or (0.0,) * 3
+        twist = pin.Motion(*map(np.array, parts))
         return np.array(self.placement.act(twist).vector)
 
     @abc.abstractmethod

@@ -5,9 +5,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin import Command, Grip, Simulator, free_body, scripted, together, with_loops
+from nmdp_pin import Command, Grip, Simulator, State, free_body, scripted, together, with_loops
 from nmdp_pin.contact import FrictionCone, Penalty
-from nmdp_pin.control import Scripted
+from nmdp_pin.control import Attached, Attachment, Scripted
 from nmdp_pin.errors import ControlError, IntegratorError
 from nmdp_pin.terrain import Box, Plane, Terrain
 
@@ -102,3 +102,14 @@ def test_what_is_refused():
         sim.step(sim.state(), Command(attached=(("hand", "box"),)), 0.01)
     with pytest.raises(IntegratorError, match="Grip of 'box' and 'hand'"):
         Simulator(robot, GROUND, Penalty(), "pbfd")
+
+
+def test_attachments_over_time():
+    """Steps that end in the interval are attached; other attachments of a command stay."""
+    held = Attachment(first="box", second="hand", start=0.1, duration=0.2)
+    controller = Attached(Command(attached=(("a", "b"),)), [held])
+    ends = [0.05, 0.1, 0.15, 0.3, 0.35]
+    found = [controller.command(State(t - 0.05, np.zeros(1), np.zeros(1)), 0.05) for t in ends]
+    assert [len(command.attached) for command in found] == [1, 1, 2, 2, 1]
+    with pytest.raises(ControlError, match="duration"):
+        Attachment(first="box", start=0.0, duration=0.0)

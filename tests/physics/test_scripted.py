@@ -15,7 +15,7 @@ from nmdp_pin import (
     touching,
 )
 from nmdp_pin.contact import FrictionCone, Penalty
-from nmdp_pin.control import Scripted
+from nmdp_pin.control import BodyMotion, Scripted
 from nmdp_pin.errors import ControlError, IntegratorError, RobotError
 from nmdp_pin.terrain import Box, Plane, Sphere, Terrain
 
@@ -186,3 +186,26 @@ def test_what_is_refused():
     sim = Simulator(scripted(slab), GROUND, LAW)
     with pytest.raises(ControlError, match="v_target"):
         sim.step(sim.state(), Command(q_target=sim.robot.standing), 0.01)
+
+
+def test_a_body_through_knots():
+    """The velocity is the derivative of the pose; at knots the body rests, and loops repeat."""
+    motion = BodyMotion(
+        times=(0.0, 1.0, 2.0),
+        positions=((0, 0, 1), (0.5, 0.2, 1), (0, 0, 1)),
+        rpy=((0, 0, 0), (0.3, -0.4, 2.0), (0, 0, 0)),
+        pivot=(0.4, 0.0, -0.1),
+        loop=(0.0, 2.0),
+    )
+    for t in (0.3, 1.6):
+        (before, _), (at, v), (after, _) = (motion(t + dt) for dt in (-1e-6, 0.0, 1e-6))
+        moved = (after.translation - before.translation) / 2e-6
+        np.testing.assert_allclose(v[:3], moved, atol=1e-8)
+        turned = pin.log3(after.rotation @ before.rotation.T) / 2e-6
+        np.testing.assert_allclose(v[3:], turned, atol=1e-8)
+        np.testing.assert_allclose(motion(t + 4.0)[0].homogeneous, at.homogeneous, atol=1e-12)
+    pose, v = motion(1.0)
+    np.testing.assert_allclose(pose.act(np.array([0.4, 0.0, -0.1])), [0.5, 0.2, 1.0], atol=1e-12)
+    assert np.abs(v).max() < 1e-12
+    with pytest.raises(ControlError, match="as many"):
+        BodyMotion(times=(0.0, 1.0), positions=((0, 0, 0), (0, 0, 1)), rpy=((0, 0, 0),))
