@@ -201,25 +201,25 @@ def stage_rates(
 
 
 @jit
-def _holds(system: System, stage: Stage, i: int) -> bool:
-    """Whether row i is that of a loop that holds positions."""
-    x = loop_of_row(system.joints.loops, i - stage.contacts.n[0])
-    return stage.closes or system.joints.loops.springs[x]
+def _add_first_gap(system: System, stage: Stage, origin: StageIterate, i: int, r_z: Array) -> bool:
+    """Add the derivative of the gap of row i at the start of the step to r_z, shape (nz,).
 
-
-@jit
-def _add_first_gap(
-    system: System, origin: StageIterate, row: int, factor: float, r_z: Array
-) -> None:
-    """Add a multiple of the derivative of a row's gap at the start of the step to r_z, (nz,)."""
-    loops = system.joints.loops
+    It is that from which an earlier stage counts, and what a grip keeps. False: the motion depends
+    on the velocity, too.
+    """
+    loops, row = system.joints.loops, i - stage.contacts.n[0]
     x = loop_of_row(loops, row)
+    holds, grip = stage.closes or loops.springs[x], loops.grips[x]
+    if not stage.held[x] or holds != grip:
+        return not stage.held[x] or holds
     A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
     J = np.empty((MOST, origin.v.size))
     rows = gaps_of(loops, x, origin.P, origin.q, A, B, g, W)
     gradients_of(loops, x, rows, origin.S, W, J)
     for s in range(loops.dof_ranges[x], loops.dof_ranges[x + 1]):
-        r_z[loops.dofs[s]] += factor * J[row - loops.first[x], s - loops.dof_ranges[x]]
+        along = J[row - loops.first[x], s - loops.dof_ranges[x]]
+        r_z[loops.dofs[s]] += -along if grip else along
+    return holds
 
 
 @jit
@@ -345,17 +345,9 @@ def _add_reference_motions(
     local, work = vector(3), np.empty(nv)
     for x in range(at.n_active[0]):
         i = at.active[x]
-        if i - contacts.n[0] >= system.joints.loops.first[0]:
-            loops, row = system.joints.loops, i - contacts.n[0]
-            grip, holds = loops.grips[loop_of_row(loops, row)], _holds(system, stage, i)
-            if not stage.held[loop_of_row(loops, row)]:
-                continue
-            if (
-                grip == holds
-            ):  # the gap at the start is that of an earlier stage, or what grips keep
-                _add_first_gap(system, origin, row, -1.0 if grip else 1.0, r_z[first[x]])
-            if holds:
-                continue
+        loops = i - contacts.n[0] >= system.joints.loops.first[0]
+        if loops and _add_first_gap(system, stage, origin, i, r_z[first[x]]):
+            continue
         if x >= touching or not stage.displaced:
             for e in range(first[x], first[x + 1]):
                 for l in range(nv):

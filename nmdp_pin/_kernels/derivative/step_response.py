@@ -26,9 +26,10 @@ from nmdp_pin._kernels.derivative.stage_rates import StageRates, new_rates
 from nmdp_pin._kernels.derivative.step_derivatives import resolve_stage, stage_rates
 from nmdp_pin._kernels.derivative.switches import find_landings, find_switches
 from nmdp_pin._kernels.derivative.weight_face import Face, new_face
-from nmdp_pin._kernels.step.scripts import add_script_rates
+from nmdp_pin._kernels.step.scripts import add_script_rates, clear_script_rows
 from nmdp_pin._kernels.step.stage_records import (
     NEWTON_EULER,
+    Stage,
     StageIterate,
     StageJacobians,
     System,
@@ -171,6 +172,13 @@ def _rates_along_map(
 
 
 @jit
+def _write_torque_rates(stage: Stage, G_p: Array) -> None:
+    """Write the derivatives of G by the torques, which move no motor at its limit."""
+    for l in range(stage.torque.signs.size):
+        G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
+
+
+@jit
 def respond_to_start(
     system: System,
     options: Options,
@@ -232,15 +240,12 @@ def respond_to_start(
         face, r_p = new_face(k, nw), np.zeros((nw, n - 3 * nv))
         if not _write_rates(system, scheme, start, memory, at, i, of_q, of_v, parts, linear, rates):
             return False, settled, number
-        for l in range(nv):
-            G_p[l, l] = -1.0 if stage.torque.signs[l] == 0.0 else 0.0
+        _write_torque_rates(stage, G_p)
         if system.forces:
             rates = _rates_along_map(system, memory, at, linear, rates, known, smoothing, face)
         if handle:
             known = call_complete(handle, i, index, same, known, smoothing, rates, G_p, r_p)
-        for l in range(system.scripted.size):
-            if system.scripted[l]:
-                G_p[l] = 0.0
+        clear_script_rows(system, G_p)
         if not respond(rates, G_p, r_p, Z, known, smoothing, system.forces, face, dq):
             return False, settled, number
         number += find_switches(system, memory, at, rates.first, face, known, switches[number:])

@@ -172,9 +172,8 @@ def _contact_rows(
     if rate > 0.0 and places.depth[i] > 0.0:
         load = share_of_load(system, at, i)
         missing = h * rate * (1.0 - load)
-        share = missing
-        if system.forces and load < 1.0:  # at the same force the load falls with the depth
-            share += h * rate * system.cone.power * load
+        falls = system.forces and load < 1.0  # at the same force the load falls with the depth
+        share = missing + (h * rate * system.cone.power * load if falls else 0.0)
         for j in range(3):
             for k in range(6):
                 U[j, k] -= share * places.normal[i, j] * of_depth[k]

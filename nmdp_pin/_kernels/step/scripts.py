@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nmdp_pin._kernels.algebra.linear import clear_vector
 from nmdp_pin._kernels.algebra.manifold import difference, difference_derivative
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, StageJacobians, System
@@ -90,3 +91,11 @@ def add_script_rates(
                 G_z[l, z] = 0.0 if stage.closes else v_z[l, z] / stage.rate
             for k in range(0 if stage.closes else nv):
                 G_z[l, k] += 2.0 * c * (1.0 - c) * D[l, k]
+
+
+@jit
+def clear_script_rows(system: System, G_p: Array) -> None:
+    """Clear the rows of scripted dofs, which no torque or parameter moves."""
+    for l in range(system.scripted.size):
+        if system.scripted[l]:
+            clear_vector(G_p[l])
