@@ -29,10 +29,9 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._robot.free_body import free_body, together
     from nmdp_pin._robot.friction_pairs import with_frictions
     from nmdp_pin._robot.loading import load_robot
-    from nmdp_pin._robot.loop import Connect, Coupling, Distance, Grip, Weld
+    from nmdp_pin._robot.loop import Connect, Coupling, Distance, Weld
     from nmdp_pin._robot.loop_closure import with_loops
     from nmdp_pin._robot.scene import load_scene
-    from nmdp_pin._robot.scripted import scripted
     from nmdp_pin._runs.failed_step import FailedStep
     from nmdp_pin._runs.motion import motion_of
     from nmdp_pin._runs.recorder import Recorder
@@ -65,7 +64,6 @@ __all__ = [
     "Fixed",
     "FrictionCone",
     "GridAxis",
-    "Grip",
     "Halving",
     "JointLimits",
     "NmdpError",
@@ -110,7 +108,6 @@ __all__ = [
     "rollout",
     "run",
     "save_state",
-    "scripted",
     "step_derivatives",
     "to_free_flyer",
     "together",
@@ -136,10 +133,9 @@ _HOMES = {
         "_robot.free_body": "free_body together",
         "_robot.friction_pairs": "with_frictions",
         "_robot.loading": "load_robot",
-        "_robot.loop": "Connect Coupling Distance Grip Weld",
+        "_robot.loop": "Connect Coupling Distance Weld",
         "_robot.loop_closure": "with_loops",
         "_robot.scene": "load_scene",
-        "_robot.scripted": "scripted",
         "_runs.failed_step": "FailedStep",
         "_runs.motion": "motion_of",
         "_runs.recorder": "Recorder",

@@ -1,4 +1,4 @@
-"""Controllers, which make commands."""
+"""Controllers, which make commands, and what else commands move and attach."""
 
 from nmdp_pin._control import (
     Actuators,
@@ -17,6 +17,8 @@ from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
 from nmdp_pin._control.scripted import Scripted
 from nmdp_pin._robot.gait import Gait
+from nmdp_pin._robot.loop import Grip
+from nmdp_pin._robot.scripted import scripted
 
 __all__ = [
     "Actuators",
@@ -28,6 +30,7 @@ __all__ = [
     "ExternalWrench",
     "Gait",
     "GaitTrajectory",
+    "Grip",
     "Passive",
     "Push",
     "Scripted",
@@ -35,4 +38,5 @@ __all__ = [
     "TorqueFunction",
     "VelocityServo",
     "hold",
+    "scripted",
 ]

@@ -5,9 +5,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin import Command, Grip, Simulator, State, free_body, scripted, together, with_loops
+from nmdp_pin import Command, Simulator, State, free_body, together, with_loops
 from nmdp_pin.contact import FrictionCone, Penalty
-from nmdp_pin.control import Attached, Attachment, Scripted
+from nmdp_pin.control import Attached, Attachment, Grip, Scripted, scripted
 from nmdp_pin.errors import ControlError, IntegratorError
 from nmdp_pin.terrain import Box, Plane, Terrain
 

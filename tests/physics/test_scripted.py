@@ -10,12 +10,11 @@ from nmdp_pin import (
     Simulator,
     free_body,
     load_robot,
-    scripted,
     together,
     touching,
 )
 from nmdp_pin.contact import FrictionCone, Penalty
-from nmdp_pin.control import BodyMotion, Scripted
+from nmdp_pin.control import BodyMotion, Scripted, scripted
 from nmdp_pin.errors import ControlError, IntegratorError, RobotError
 from nmdp_pin.terrain import Box, Plane, Sphere, Terrain
 
