@@ -127,11 +127,15 @@ class StepDifferentiator:
 
         Raises:
             StateError, ControlError: as `Simulator.step`.
-            DerivativeError: a parameter is unknown, or the method lacks it.
+            DerivativeError: a parameter is unknown, or the method or the robot lacks it.
         """
         names = checked(tuple(with_respect_to))
         if not 0.0 <= smoothing < math.inf:
             raise DerivativeError(f"smoothing must be a finite number >= 0, got {smoothing!r}")
+        if self.simulator.robot.scripted and {"q_target", "v_target"} & {*names}:
+            raise DerivativeError(
+                "derivatives by targets are not known where some of them are scripted joints'"
+            )
         source = self.simulator.checked_source(command)
         if result is None:
             result = self.simulator.step(state, source, h)

@@ -10,12 +10,13 @@ from nmdp_pin import (
     Simulator,
     free_body,
     load_robot,
+    step_derivatives,
     together,
     touching,
 )
 from nmdp_pin.contact import FrictionCone, Penalty
 from nmdp_pin.control import BodyMotion, Scripted, scripted
-from nmdp_pin.errors import ControlError, IntegratorError, RobotError
+from nmdp_pin.errors import ControlError, DerivativeError, IntegratorError, RobotError
 from nmdp_pin.terrain import Box, Plane, Sphere, Terrain
 
 G, MU = 9.81, 0.5
@@ -185,6 +186,8 @@ def test_what_is_refused():
     sim = Simulator(scripted(slab), GROUND, LAW)
     with pytest.raises(ControlError, match="v_target"):
         sim.step(sim.state(), Command(q_target=sim.robot.standing), 0.01)
+    with pytest.raises(DerivativeError, match="scripted joints"):
+        step_derivatives(sim, sim.state(), None, 0.01, with_respect_to=("q_target",))
 
 
 def test_a_body_through_knots():
