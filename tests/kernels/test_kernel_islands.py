@@ -72,7 +72,7 @@ def test_islands(places, expected):
     heights = np.bincount(expected, [m * z for m, (_, z) in zip(MASSES, places, strict=True)])
     assert potential[:count] == pytest.approx(9.81 * heights, rel=ROUNDING)
     at.tau[:] = 1.0
-    add_work(at, 0.5, islands, work)
+    add_work(form.record, contacts, at, 0.5, islands, work)
     powers = np.bincount(islands.of_dofs, 0.5 * v)
     assert work == pytest.approx(1.0 + np.pad(powers, (0, 8 - count)), abs=ROUNDING)
 

@@ -60,6 +60,7 @@ NO_LOOPS = Loops(
     frames=np.zeros((0, 2, 4, 3)),
     polynomials=np.zeros((0, 5)),
     springs=np.zeros(0, bool),
+    grips=np.zeros(0, bool),
 )
 
 

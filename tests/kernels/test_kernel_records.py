@@ -35,7 +35,18 @@ def stage(target):
     """A record with numbers, arrays and a record, whose target is given."""
     torque = Torque(*(np.full(2, float(i)) for i in range(6)))
     return Stage(
-        2, True, True, np.zeros(0), np.arange(3.0), np.zeros(2), 4.0, target, torque, torque
+        form=2,
+        displaced=True,
+        closes=True,
+        gaps=np.zeros(0),
+        held=np.zeros(0, bool),
+        q_ref=np.arange(3.0),
+        v_ref=np.zeros(2),
+        rate=4.0,
+        target=target,
+        torque=torque,
+        script=np.zeros(2),
+        contacts=torque,
     )
 
 
