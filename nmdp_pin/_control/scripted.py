@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._control.controller import Command, Controller
+from nmdp_pin._control.controller import Command, CommandSource, Controller
 from nmdp_pin._control.conversion import ControllerLike, controller_of
 from nmdp_pin._options import unknown
 from nmdp_pin._robot import Robot
@@ -15,6 +15,7 @@ from nmdp_pin._robot.model import FREE_JOINTS
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import ControlError
 
+_ROUNDING = 1e-9  # share of a step by which its end may be missed
 Motion = Callable[[float], tuple[Any, Any]]
 """Position and velocity of a joint at a time [s], or pose and velocity of a body."""
 
@@ -80,6 +81,42 @@ class Scripted(Controller):
                 q[i], v[k] = place, velocity
             if not (np.isfinite(q).all() and np.isfinite(v).all()):
                 raise ControlError(f"the motion of '{name}' is not finite at t = {t:g} s")
+
+
+class _Spread(CommandSource):
+    """A command that is held over a step, with scripted joints on their way to its end.
+
+    They move on the parabola from the start to the target with its velocity there.
+    """
+
+    def __init__(self, robot: Robot, command: Command, state: State, h: float) -> None:
+        self._robot, self._command, self._state, self._h = robot, command, state, h
+
+    def at(self, t: float) -> Command:
+        """See `CommandSource.at`."""
+        command, state, h, model = self._command, self._state, self._h, self._robot.model
+        s = (t - state.t) / h
+        if command.q_target is None or s > 1.0 - _ROUNDING:
+            return command
+        v = np.zeros(model.nv) if command.v_target is None else command.v_target.copy()
+        way, q = pin.difference(model, state.q, command.q_target), command.q_target.copy()
+        there = pin.integrate(model, state.q, s * ((2.0 - s) * way - (1.0 - s) * h * v))
+        rates = 2.0 * (1.0 - s) * way / h - (1.0 - 2.0 * s) * v
+        for name in self._robot.scripted:
+            joint = model.joints[model.getJointId(name)]
+            places, dofs = (
+                slice(first, first + size)
+                for first, size in ((joint.idx_q, joint.nq), (joint.idx_v, joint.nv))
+            )
+            q[places], v[dofs] = there[places], rates[dofs]
+        return replace(command, q_target=q, v_target=v)
+
+
+def spread(robot: Robot, source: CommandSource, state: State, h: float) -> CommandSource:
+    """The source of a step, in which scripted joints of a held command take all of it to move."""
+    if robot.scripted and isinstance(source, Command):
+        return _Spread(robot, source, state, h)
+    return source
 
 
 def _base_joints(robot: Robot, name: str) -> tuple[str, ...]:

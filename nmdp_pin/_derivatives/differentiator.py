@@ -9,6 +9,7 @@ import numpy as np
 
 from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._control.external_wrench import Loads
+from nmdp_pin._control.scripted import spread
 from nmdp_pin._dynamics.kinematic_tree import joints_with_turning_motions
 from nmdp_pin._dynamics.parameters import checked, columns
 from nmdp_pin._integrators import Integrator
@@ -141,7 +142,7 @@ class StepDifferentiator:
             result = self.simulator.step(state, source, h)
         if not result.status.ok:
             return self._none(result, result.status, names)
-        source = self._loads.on(source, state)
+        source = self._loads.on(spread(self.simulator.robot, source, state, h), state)
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
         parts, at = list[StepDerivatives](), state
         with self._lock, np.errstate(all="ignore"):

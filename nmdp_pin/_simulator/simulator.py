@@ -12,6 +12,7 @@ from nmdp_pin._contact.wrench_space import check_shapes
 from nmdp_pin._control.controller import Command, CommandSource, Controller, Timed
 from nmdp_pin._control.conversion import ControllerLike, controller_of
 from nmdp_pin._control.external_wrench import Loads
+from nmdp_pin._control.scripted import spread
 from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
 from nmdp_pin._dynamics.parameter_set import ParameterSet
 from nmdp_pin._dynamics.surface_twists import refuse_surface_motion
@@ -259,7 +260,7 @@ class Simulator:
 
     def _stepped(self, state: State, source: CommandSource, h: float) -> StepResult:
         """A step of checked arguments."""
-        loaded = self._loads.on(source, state)
+        loaded = self._loads.on(spread(self.system.robot, source, state, h), state)
         with self._lock:
             result = self.control.step(self._integrator, state, loaded, h)
         return replace(result, external=loaded.wrenches) if loaded.wrenches else result

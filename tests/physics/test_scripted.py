@@ -14,6 +14,7 @@ from nmdp_pin import (
     together,
     touching,
 )
+from nmdp_pin._control.scripted import spread
 from nmdp_pin.contact import FrictionCone, Penalty
 from nmdp_pin.control import BodyMotion, Scripted, scripted
 from nmdp_pin.errors import ControlError, DerivativeError, IntegratorError, RobotError
@@ -170,6 +171,11 @@ def test_equal_steps():
     one, other = sim.step(state, controller, 0.02), sim.step(state, held, 0.02)
     np.testing.assert_array_equal(one.state.q, other.state.q)
     np.testing.assert_array_equal(one.state.v, other.state.v)
+    source = spread(scene, held, state, 0.02)
+    for s in (0.005, 0.01, 0.02):  # a parabola is what the script is
+        found, expected = source.at(state.t + s), controller.within(state, s, 0.02)
+        np.testing.assert_allclose(found.q_target, expected.q_target, atol=1e-15)
+        np.testing.assert_allclose(found.v_target, expected.v_target, atol=1e-14)
     still = sim.step(state, None, 0.02)
     np.testing.assert_array_equal(still.state.q[7:], state.q[7:])
 
