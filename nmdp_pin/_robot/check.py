@@ -151,7 +151,7 @@ def check_robot(
         nv=model.nv,
         joints=tuple(row._replace(use=use.get(row.name, "locked")) for row in report.joints),
         contacts=tuple(
-            ContactRow(name, names[joint], form, *(f"{x:.4f}" for x in place), size)
+            ContactRow._make((name, names[joint], form, *(f"{x:.4f}" for x in place), size))
             for name, joint, place, (form, size) in zip(
                 points.names, points.joints, points.positions, _forms(points), strict=True
             )

@@ -13,6 +13,9 @@ from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
 from nmdp_pin._files.input_file import open_input
 from nmdp_pin._files.journal import MAGIC, journal_path, read_chunks
 from nmdp_pin._files.output_file import write_whole
+from nmdp_pin._robot import Robot
+from nmdp_pin._runs.recorded_scene import scene_of
+from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RecordingError
 
 FORMAT = 4
@@ -111,6 +114,16 @@ class Recording:
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contact points, (n_contacts,)."""
         return tuple(self.meta["contacts"])
+
+    def scene(self) -> tuple[Robot, Terrain | None]:
+        """The robot and its terrain, for views and plots; those of a scenario are built by it.
+
+        Nothing is simulated with this robot: it has neither springs, loops nor surfaces.
+
+        Raises:
+            RecordingError: the recording does not hold them.
+        """
+        return scene_of(self.meta.get("scene"))
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the recording as a compressed `.npz`.
