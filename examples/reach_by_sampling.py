@@ -196,7 +196,7 @@ def replay(reach: Reach, knots: np.ndarray, h: float) -> Recording:
     """The motion in steps of h, recorded."""
     simulator, track = reach.simulator, reach.track
     state = simulator.state()
-    recorder = Recorder(simulator.robot, state)
+    recorder = Recorder(simulator.robot, state, terrain=simulator.terrain)
     for u in targets(knots[None], h)[0]:
         result = simulator.step(state, track(state, u, h), h)
         recorder.record(result, 0.0)
