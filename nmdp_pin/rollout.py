@@ -145,9 +145,8 @@ def rollout(
         ParameterError: a set of parameters cannot be used.
         WorkerError: a worker died, or `command` ended its process.
     """
-    asked = simulator
     check_step(h)
-    starts = _starts(simulator, x0)
+    asked, starts = simulator, _starts(simulator, x0)
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
     control = _control(simulator, command, targets)
     nb = _batch(x0=len(starts), u=len(u), parameters=max(len(parameters), 1))
@@ -184,14 +183,15 @@ def rollout(
             x[here], status[here], made[here], final[here] = xs, codes, counts, states
             done += len(xs)
             show(done, nb)
-    if asked not in _CHECKED:
-        _CHECKED.add(asked)
-        _warn_of_overlaps(asked, final)
+    _warn_of_overlaps(asked, final)
     return Rollout(x, status, made, tuple(final))
 
 
 def _warn_of_overlaps(simulator: Simulator, final: Sequence[State]) -> None:
-    """Warn of bodies that are in each other or in the ground, in some of the last states."""
+    """Warn once of bodies that are in each other or the ground, in some of the last states."""
+    if simulator in _CHECKED:
+        return
+    _CHECKED.add(simulator)
     some = final[:: max(1, len(final) // _LOOKED_AT)]
     robot, terrain = simulator.system.robot, simulator.terrain
     q = np.array([state.q for state in some]).reshape(-1, robot.model.nq)

@@ -5,7 +5,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
 from nmdp_pin._files.input_file import open_input
 from nmdp_pin._files.journal import MAGIC, journal_path, read_chunks
 from nmdp_pin._files.output_file import write_whole
-from nmdp_pin._robot import Robot
-from nmdp_pin._runs.recorded_scene import scene_of
-from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RecordingError
+
+if TYPE_CHECKING:
+    from nmdp_pin._robot import Robot
+    from nmdp_pin._terrain import Terrain
 
 FORMAT = 4
 """Version of the file format; files of others are refused."""
@@ -115,7 +116,7 @@ class Recording:
         """Names of the contact points, (n_contacts,)."""
         return tuple(self.meta["contacts"])
 
-    def scene(self) -> tuple[Robot, Terrain | None]:
+    def scene(self) -> tuple["Robot", "Terrain | None"]:
         """The robot and its terrain, for views and plots; those of a scenario are built by it.
 
         Nothing is simulated with this robot: it has neither springs, loops nor surfaces.
@@ -123,6 +124,10 @@ class Recording:
         Raises:
             RecordingError: the recording does not hold them.
         """
+        from nmdp_pin._runs.recorded_scene import (
+            scene_of,
+        )  # with pinocchio, which is slow to import
+
         return scene_of(self.meta.get("scene"))
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
