@@ -77,7 +77,8 @@ class MotorModel(Controller):
                 "a free speed needs a stall_torque where joints have no effort limit"
             )
         self._stall = stall
-        self._slope = np.where(self._limited, stall, 0.0) / speed  # [N m s/rad]
+        self._top = np.where(self._limited, stall, 0.0)
+        self._slope = self._top / speed  # [N m s/rad]
         self._past: list[_Asked] = []
 
     def command(self, state: State, h: float) -> Command:
@@ -88,11 +89,12 @@ class MotorModel(Controller):
         torque = np.where(self._motors, tau + self._of_gains(given, state, kp, kd), 0.0)
         mean = self._followed(state.t, h, torque)
         # beyond the line: on it, the torque at rest less what the speed at the end takes
-        line = np.sign(mean) * self._stall - self._slope * state.v
+        top = np.sign(mean) * self._top
+        line = top - self._slope * state.v
         beyond = self._limited & (np.abs(mean) > np.abs(line) * (np.sign(line) == np.sign(mean)))
         return replace(
             given,
-            tau=np.where(self._motors, np.where(beyond, np.sign(mean) * self._stall, mean), tau),
+            tau=np.where(self._motors, np.where(beyond, top, mean), tau),
             kp=None if given.kp is None else np.where(self._motors, 0.0, kp),
             kd=np.where(self._motors, np.where(beyond, self._slope, 0.0), kd),
             v_target=None if given.v_target is None else np.where(self._motors, 0, given.v_target),
