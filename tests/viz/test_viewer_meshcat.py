@@ -199,6 +199,26 @@ def test_waiting_for_the_page() -> None:
         assert not viewer.wait_for_page(0.01)
 
 
+def test_a_page_frames_the_robot_before_it_has_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """First the camera and the light, the ground last, and arrows when a point bears a force."""
+    sent: list[str] = []
+
+    def send(link: MeshcatLink, kind: str, path: str, **content: object) -> None:
+        sent.extend([path] if kind in ("set_object", "set_property") else [])
+
+    monkeypatch.setattr(MeshcatLink, "send", send)
+    robot = hopper()
+    with Viewer(robot, FLAT) as viewer:
+        parts = [path for path in sent if path.startswith(ROOT)]
+        assert sent.index("/Daylight") < sent.index(parts[0])
+        assert any(path.startswith("/Cameras") for path in sent[: sent.index(parts[0])])
+        assert parts[-1] == f"{ROOT}/terrain"
+        assert not [path for path in parts if "/contacts/" in path]
+        viewer.draw(0.0, robot.standing, FORCE)
+    arrows = [path for path in sent if "/contacts/" in path]
+    assert arrows == [f"{ROOT}/contacts/0 front_foot/{part}" for part in ("force", "mark")]
+
+
 def _open(browser: Browser, viewer: Viewer) -> None:
     """Open the window, and wait until it has the scene."""
     browser.errors.clear()
