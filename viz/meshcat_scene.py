@@ -64,7 +64,8 @@ class MeshcatScene:
         self._height: float | None = None
 
         bodies = [*joints, f"{root}/bodies/0 world"]
-        builders = {path: _Object() for path in (*bodies, *fixed, f"{root}/terrain")}
+        drawn = (*bodies, *dots.values(), *parts[2], f"{root}/terrain")
+        builders = {path: _Object() for path in drawn}
         for piece in scene.terrain:
             builders[f"{root}/terrain"].add_piece(piece)
         for piece in scene.bodies:
@@ -74,10 +75,13 @@ class MeshcatScene:
             builders[path].add_dots(1.05 * scene.mark_radii[own], scene.positions[own])
         for k, radius in enumerate(scene.mark_radii):
             builders[parts[2][k]].add_ball(1.18 * radius, _TOUCH)
-            for path, color in ((parts[0][k], _FORCE), (parts[1][k], _CUT)):
-                for mesh in arrow(*(length * size for length in ARROW_RADII)):
-                    builders[path].add_front(mesh, color)
         self.objects = {path: builder.lower() for path, builder in builders.items()}
+        meshes = arrow(*(length * size for length in ARROW_RADII))
+        for paths, color in ((parts[0], _FORCE), (parts[1], _CUT)):
+            shared = _Object()
+            for mesh in meshes:
+                shared.add_front(mesh, color)
+            self.objects |= dict.fromkeys(paths, shared.lower())
 
     def label(self, t: float) -> Json:
         """Object that shows the time t [s] in words, and faces the camera."""
@@ -227,12 +231,12 @@ class _Object:
         self._child(shape, np.eye(4), {"color": color})
 
     def add_dots(self, radii: np.ndarray, centres: np.ndarray) -> None:
-        """Balls as one mesh: a page without a graphics card takes 10 ms to draw one more."""
-        ball = trimesh.creation.icosphere(2 if len(radii) < _FEW else 1)
+        """Balls as one mesh: a page without a graphics card takes 10 ms to draw another."""
+        ball = trimesh.creation.icosphere(2 if len(radii) < _FEW else 0)
         vertices = ball.vertices * radii[:, None, None] + centres[:, None]
         faces = ball.faces + len(ball.vertices) * np.arange(len(radii))[:, None, None]
         mesh = ColoredMesh.welded(vertices, faces)
-        self._child(self._geometry(mesh), np.eye(4), {"color": _POINT})
+        self._child(self._geometry(mesh), np.eye(4), {"color": _POINT}, castShadow=False)
 
     def add_front(self, mesh: ColoredMesh, color: int) -> None:
         """Over all others, for a force often lies inside the leg that it pushes."""

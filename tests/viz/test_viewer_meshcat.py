@@ -230,6 +230,7 @@ def _wait_for_server(browser: Browser, viewer: Viewer) -> None:
     """Wait until the page has what was sent, daylight last; pictures are decoded by and by."""
     assert viewer._link.flush(_PATIENCE)
     browser.wait_for(f"{_node('/Daylight')}.children[0]?.children.length > 0")
+    browser.wait_for(f"{_node('/meshcat')}.visible")
     browser.wait_for(f"{_node('/meshcat/nmdp_pin/terrain')}.children[0]?.children.length > 0")
 
 
