@@ -200,7 +200,7 @@ def replay(scene: Scene, found: Plan, h: float) -> Recording:
     robot, nq = simulator.robot, simulator.robot.model.nq
     step, stiff = StepAction(simulator, h, hold=scene.hold), StablePD(robot, kp=KP, kd=KD)
     state = simulator.state(scene.x0[:nq], scene.x0[nq:])
-    recorder = Recorder(robot, state)
+    recorder = Recorder(robot, state, terrain=simulator.terrain)
     commands = [step.command(u) for u in np.repeat(found.u, round(found.h / h), axis=0)]
     for command in commands + [stiff.command(state, h)] * round(LANDING / h):
         result = simulator.step(state, command, h)

@@ -10,6 +10,7 @@ best. The best motion is then simulated in steps of 5 ms.
 """
 
 import argparse
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from nmdp_pin import (
     ray_cluster,
 )
 from nmdp_pin.contact import stiffness_for_static_depth
+from nmdp_pin.errors import RobotWarning
 from nmdp_pin.rollout import Rollout, rollout
 from nmdp_pin.terrain import Box
 from nmdp_pin.viz.replay import Replay
@@ -182,7 +184,9 @@ def plan(
 
     least = np.tile(model.lowerPositionLimit[7:], len(KNOTS))
     most = np.tile(model.upperPositionLimit[7:], len(KNOTS))
-    return cross_entropy(cost, least, most, search)
+    with warnings.catch_warnings():  # samples may fall with an edge between their contact points
+        warnings.simplefilter("ignore", RobotWarning)
+        return cross_entropy(cost, least, most, search)
 
 
 def show(viewer: Viewer, path: np.ndarray) -> None:
@@ -196,7 +200,7 @@ def replay(reach: Reach, knots: np.ndarray, h: float) -> Recording:
     """The motion in steps of h, recorded."""
     simulator, track = reach.simulator, reach.track
     state = simulator.state()
-    recorder = Recorder(simulator.robot, state)
+    recorder = Recorder(simulator.robot, state, terrain=simulator.terrain)
     for u in targets(knots[None], h)[0]:
         result = simulator.step(state, track(state, u, h), h)
         recorder.record(result, 0.0)

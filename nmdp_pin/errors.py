@@ -33,7 +33,7 @@ class RobotError(NmdpError):
 
 
 class RobotWarning(UserWarning):
-    """What is odd in a robot's description, or not simulated of it."""
+    """What is odd in a robot's description, or not simulated of it; bodies that overlap."""
 
 
 class SensorError(NmdpError):

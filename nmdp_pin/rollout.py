@@ -1,5 +1,7 @@
 """Rollouts: many trajectories, from many starts and under many torques."""
 
+import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -14,11 +16,18 @@ from nmdp_pin._integrators.integrator import time_after
 from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._parallel.ray_cluster import ray_cluster
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side, workers
+from nmdp_pin._robot.overlaps import OverlapCheck, contact_depth, overlap_sentences
 from nmdp_pin._simulator.argument_check import check_count, check_step, numbers
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
-from nmdp_pin.errors import ControlError, IntegratorError, StateError, WorkerError
+from nmdp_pin.errors import (
+    ControlError,
+    IntegratorError,
+    RobotWarning,
+    StateError,
+    WorkerError,
+)
 
 if TYPE_CHECKING:  # JAX is optional
     from nmdp_pin._jax.roller import DeviceRoller
@@ -29,6 +38,8 @@ CommandOf = Callable[[State, np.ndarray, float], Command | np.ndarray | None]
 """Function of the start of a step, its u and its length [s] that returns its command."""
 
 _AT_ONCE = 100  # steps of a compiled call, which neither Ctrl-C nor another thread interrupts
+_LOOKED_AT = 16  # of the last states, for overlaps
+_CHECKED: weakref.WeakSet[Simulator] = weakref.WeakSet()
 _CHUNKS = 10  # for each worker, so that none has much left when the others are done
 
 
@@ -96,6 +107,9 @@ def rollout(
 ) -> Rollout:
     """Make nt steps of each of nb trajectories; the bits do not depend on the workers.
 
+    The first call for a simulator warns of bodies that overlap at the ends of trajectories, in up
+    to 31 of these.
+
     nb is the length of the first axis of x0 and u and of `parameters`, nt that of the second axis
     of u; an axis of length 1 stands for all trajectories, or for all steps.
 
@@ -132,7 +146,7 @@ def rollout(
         WorkerError: a worker died, or `command` ended its process.
     """
     check_step(h)
-    starts = _starts(simulator, x0)
+    asked, starts = simulator, _starts(simulator, x0)
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
     control = _control(simulator, command, targets)
     nb = _batch(x0=len(starts), u=len(u), parameters=max(len(parameters), 1))
@@ -169,7 +183,21 @@ def rollout(
             x[here], status[here], made[here], final[here] = xs, codes, counts, states
             done += len(xs)
             show(done, nb)
+    _warn_of_overlaps(asked, final)
     return Rollout(x, status, made, tuple(final))
+
+
+def _warn_of_overlaps(simulator: Simulator, final: Sequence[State]) -> None:
+    """Warn once of bodies that are in each other or the ground, in some of the last states."""
+    if simulator in _CHECKED:
+        return
+    _CHECKED.add(simulator)
+    some = final[:: max(1, len(final) // _LOOKED_AT)]
+    robot, terrain = simulator.system.robot, simulator.terrain
+    q = np.array([state.q for state in some]).reshape(-1, robot.model.nq)
+    found = OverlapCheck(robot, terrain).deepest(q, contact_depth(robot, terrain, q))
+    for sentence in overlap_sentences(found, [state.t for state in some]):
+        warnings.warn(sentence, RobotWarning, stacklevel=3)
 
 
 def _run_chunk(

@@ -1,14 +1,17 @@
-"""The lists of keys in docs/reference, made of the records that read scenario files.
+"""The lists of keys in docs/reference and of names in docs/api.
 
     python tools/reference.py
 
 writes the text between `<!-- keys: NAME -->` and `<!-- end -->` anew: the keys of a table, or of
-a family of tables, of which one key names the kind.
+a family of tables, of which one key names the kind, as the records have them that read scenario
+files. Above each `::: MODULE` of docs/api it writes the names of the module with the first
+sentences of their docstrings, for those who read the page without the site.
 """
 
 from __future__ import annotations
 
 import inspect
+import pydoc
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,6 +20,7 @@ from typing import Any, NamedTuple
 import griffe
 from pydantic import BaseModel
 
+import nmdp_pin
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._robot import ContactPoint
@@ -43,6 +47,8 @@ from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import SHAPES
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
+API = PAGES.parent / "api"
+OBJECT = re.compile(r"(?<=\n)\n(?:- `.*\n)*\n?::: (.+)$", re.MULTILINE)
 BLOCK = re.compile(r"(<!-- keys: ([\w. ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 WORDS = {"None:": "absent:", "True": "true", "False": "false"}
@@ -193,6 +199,38 @@ def renewed(text: str) -> str:
     return BLOCK.sub(made, text)
 
 
+def with_names(text: str) -> str:
+    """A page of docs/api with the names of its modules and classes made anew."""
+
+    def made(match: re.Match[str]) -> str:
+        path = match[1].removeprefix("nmdp_pin.")
+        found: Any = nmdp_pin if path == "nmdp_pin" else pydoc.locate(f"nmdp_pin.{path}")
+        listed = "".join(f"- `{name}`: {_first_sentence(x)}\n" for name, x in _public(found))
+        return f"\n{listed}\n::: {match[1]}"
+
+    return OBJECT.sub(made, text)
+
+
+def _public(found: Any) -> list[tuple[str, Any]]:
+    """Names of a module, as it lists them or has them of its own; a class itself."""
+    if isinstance(found, type):
+        return [(found.__name__, found)]
+    own = [
+        name
+        for name, x in vars(found).items()
+        if not name.startswith("_") and getattr(x, "__module__", "") == found.__name__
+    ]
+    listed = [(name, getattr(found, name)) for name in getattr(found, "__all__", own)]
+    return [(name, x) for name, x in listed if callable(x)]
+
+
+def _first_sentence(found: Any) -> str:
+    doc = " ".join((inspect.getdoc(found) or "").split("\n\n")[0].split())
+    return re.split(r"(?<=\.)\s+(?=[A-Z])", doc)[0]
+
+
 if __name__ == "__main__":
+    for page in sorted(API.glob("*.md")):
+        page.write_text(with_names(page.read_text(encoding="utf-8")), encoding="utf-8")
     for page in sorted(PAGES.glob("*.md")):
         page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")

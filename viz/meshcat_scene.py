@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import trimesh
 import umsgpack
 
 from nmdp_pin.viz.body_shapes import Piece
@@ -20,6 +21,7 @@ HIDDEN = 1e-6
 """Scale of a node that is not shown; zero has no rotation."""
 
 _ARRAYS = {"Uint32Array": ("<u4", 0x16), "Float32Array": ("<f4", 0x17)}  # in messages to the page
+_FEW = 9  # dots that are balls to the eye
 _REPEAT = 1000  # wrapping of a texture in three.js
 _CALM = 0.1  # how far the base may rise above the camera's height, in units of its size
 _LABEL = 0.55, 0.3  # height of the time above the robot's middle, and size, likewise
@@ -43,7 +45,8 @@ class MeshcatScene:
 
     Attributes:
         nodes: paths of the nodes.
-        objects: path → object that stands there.
+        objects: path → object that stands there, the terrain last.
+        forces: paths of the arrows and marks of contact points.
     """
 
     def __init__(self, scene: Scene, root: str, *, world: str | None) -> None:
@@ -57,22 +60,28 @@ class MeshcatScene:
         self.time_path = f"{root}/time"
         fixed = (*joints, *dots.values(), *parts[0], *parts[1], *parts[2])
         self.nodes = (*fixed, self.time_path, *(() if world is None else (world,)))
+        self.forces = {path for part in parts for path in part}
         self._height: float | None = None
 
         bodies = [*joints, f"{root}/bodies/0 world"]
-        builders = {path: _Object() for path in (f"{root}/terrain", *bodies, *fixed)}
+        drawn = (*bodies, *dots.values(), *parts[2], f"{root}/terrain")
+        builders = {path: _Object() for path in drawn}
         for piece in scene.terrain:
             builders[f"{root}/terrain"].add_piece(piece)
         for piece in scene.bodies:
             builders[bodies[scene.rows[piece.joint]]].add_piece(piece)
+        for node, path in dots.items():
+            own = np.flatnonzero(scene.carriers == node)
+            builders[path].add_dots(1.05 * scene.mark_radii[own], scene.positions[own])
         for k, radius in enumerate(scene.mark_radii):
-            dot = builders[dots[int(scene.carriers[k])]]
-            dot.add_ball(1.05 * radius, _POINT, scene.positions[k])
             builders[parts[2][k]].add_ball(1.18 * radius, _TOUCH)
-            for path, color in ((parts[0][k], _FORCE), (parts[1][k], _CUT)):
-                for mesh in arrow(*(length * size for length in ARROW_RADII)):
-                    builders[path].add_front(mesh, color)
         self.objects = {path: builder.lower() for path, builder in builders.items()}
+        meshes = arrow(*(length * size for length in ARROW_RADII))
+        for paths, color in ((parts[0], _FORCE), (parts[1], _CUT)):
+            shared = _Object()
+            for mesh in meshes:
+                shared.add_front(mesh, color)
+            self.objects |= dict.fromkeys(paths, shared.lower())
 
     def label(self, t: float) -> Json:
         """Object that shows the time t [s] in words, and faces the camera."""
@@ -183,7 +192,7 @@ def daylight(size: float) -> Json:
     sun["matrix"] = place.ravel("F").tolist()
     box = {"left": -reach, "right": reach, "top": reach, "bottom": -reach}
     lens = {"type": "OrthographicCamera", **box, "near": 0.1 * reach, "far": 5.0 * reach}
-    sun["shadow"] = {"bias": -0.001, "mapSize": [2048, 2048], "camera": lens}
+    sun["shadow"] = {"bias": -0.001, "mapSize": [1024, 1024], "camera": lens}
     return {"object": {"type": "Group", "children": [sky, sun]}}
 
 
@@ -213,14 +222,21 @@ class _Object:
             url = f"data:image/{kind};base64,{base64.b64encode(mesh.image).decode()}"
             image = self._add("images", url=url)
             wrap = [_REPEAT, _REPEAT]
-            material["map"] = self._add("textures", image=image, wrap=wrap, anisotropy=8)
+            material["map"] = self._add("textures", image=image, wrap=wrap, anisotropy=2)
         self._child(self._geometry(mesh), piece.placement, material)
 
-    def add_ball(self, radius: float, color: int, position: Sequence[float] | None = None) -> None:
+    def add_ball(self, radius: float, color: int) -> None:
         ball = {"radius": float(radius), "widthSegments": 16, "heightSegments": 12}
-        place = np.eye(4)
-        place[:3, 3] = 0.0 if position is None else position
-        self._child(self._add("geometries", type="SphereGeometry", **ball), place, {"color": color})
+        shape = self._add("geometries", type="SphereGeometry", **ball)
+        self._child(shape, np.eye(4), {"color": color})
+
+    def add_dots(self, radii: np.ndarray, centres: np.ndarray) -> None:
+        """Balls as one mesh: a page without a graphics card takes 10 ms to draw another."""
+        ball = trimesh.creation.icosphere(2 if len(radii) < _FEW else 0)
+        vertices = ball.vertices * radii[:, None, None] + centres[:, None]
+        faces = ball.faces + len(ball.vertices) * np.arange(len(radii))[:, None, None]
+        mesh = ColoredMesh.welded(vertices, faces)
+        self._child(self._geometry(mesh), np.eye(4), {"color": _POINT}, castShadow=False)
 
     def add_front(self, mesh: ColoredMesh, color: int) -> None:
         """Over all others, for a force often lies inside the leg that it pushes."""

@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 import tornado.web
+import umsgpack
 from meshcat.servers import zmqserver
 
 _HOST = "127.0.0.1"
@@ -38,6 +39,17 @@ class _Bridge(zmqserver.ZMQWebSocketBridge):
         # A page of another site, whose name leads here, gets nothing.
         application.add_handlers(r"(127\.0\.0\.1|localhost)", rules)
         return application
+
+    def send_scene(self, websocket: Any) -> None:
+        """Let a page draw when all is there: without a graphics card it takes long after each part.
+
+        What stands beside the scene, such as camera and light, is there before.
+        """
+        for shown in (False, True):
+            command = {"type": "set_property", "path": "/meshcat", "property": "visible"}
+            if shown:
+                super().send_scene(websocket)
+            websocket.write_message(umsgpack.packb({**command, "value": shown}), binary=True)
 
 
 def main(port: int | None) -> None:

@@ -98,6 +98,23 @@ def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
     return panels
 
 
+def sensor_panels(recording: Recording) -> list[Panel]:
+    """A panel for each sensor but cameras: of many components those with the largest range."""
+    panels = []
+    for name, readings in recording.readings.items():
+        if readings.ndim == 2:
+            draw = partial(_readings, t=recording.t, readings=readings, name=name)
+            panels.append(Panel(draw, [readings]))
+    return panels
+
+
+def _readings(axis: Axes, t: np.ndarray, readings: np.ndarray, name: str) -> None:
+    shown = np.sort(np.argsort(-np.ptp(readings, axis=0), kind="stable")[:MAX_LINES])
+    for color, k in zip(COLORS, shown.tolist(), strict=False):
+        curve(axis, t, readings[:, k], literal(name), color=color, label=str(k))
+    _legend(axis, columns=MAX_LINES)
+
+
 def _most(joints: Sequence[JointMotion], size: Callable[[JointMotion], float]) -> list[JointMotion]:
     """The `MAX_LINES` joints of which `size` is largest, in their own order."""
     order = sorted(range(len(joints)), key=lambda k: -size(joints[k]))

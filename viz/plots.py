@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nmdp_pin._files.output_file import check_writable
-from nmdp_pin._runs.motion import Motion
+from nmdp_pin._runs.motion import Motion, motion_in
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run_summary import apart, base_moves, distance, height, tilt
 from nmdp_pin.errors import RecordingError
@@ -22,6 +22,7 @@ from nmdp_pin.viz.panels import (
     curve,
     motion_panels,
     run_panels,
+    sensor_panels,
     stairs,
 )
 from nmdp_pin.viz.style import COLORS, literal, new_figure, save_figure
@@ -40,14 +41,20 @@ def plot_recording(
     Args:
         recording: the run.
         path: figure to write, .png, .svg or .pdf.
-        motion: motion of joints and objects by `motion_of`; None: no panels of them.
+        motion: motion of joints and objects by `motion_of`; None: without targets, of the robot
+            that the recording holds.
 
     Raises:
         MissingExtra: matplotlib is not installed.
         RecordingError: the path cannot be written.
     """
     check_writable(path)
-    made = [*motion_panels(recording, motion or Motion()), *run_panels(recording)]
+    motion = motion_in(recording)[0] if motion is None else motion
+    made = [
+        *motion_panels(recording, motion),
+        *sensor_panels(recording),
+        *run_panels(recording),
+    ]
     figure, axes = _drawn(made, _ROW)
     for axis in axes:
         for k in np.flatnonzero(recording.status != 0):

@@ -84,7 +84,8 @@ class Viewer(AbstractContextManager["Viewer"]):
         world = self._world if follow and self._window is not None else None
         self._tree = MeshcatScene(self._scene, self._root, world=world)
         self._shown = np.full((len(self._tree.nodes), 10), np.nan)
-        self._drawn: np.ndarray | None = None  # nodes that the page draws
+        self._drawn = drawn = np.array([path not in self._tree.forces for path in self._tree.nodes])
+        self._shown[~drawn, 9] = 0.0  # hidden
         self._due, self._replays, self._looks = -np.inf, False, self._window is None
         self._link = MeshcatLink(self.visualizer.window)
         self._build()
@@ -149,9 +150,10 @@ class Viewer(AbstractContextManager["Viewer"]):
             self._window.close()
 
     def _build(self) -> None:
-        self._link.send("delete", self._root)
-        for path, thing in self._tree.objects.items():
-            self._link.send("set_object", path, object=thing)
+        """Send what is there from the start: first, where to look and the light of a new window.
+
+        A page draws after each object that it gets, the ground, which costs it most, at last.
+        """
         if self._window is not None:
             for path in ("/Grid", "/Axes", "/Lights"):
                 self._property(path, "visible", False)
@@ -160,6 +162,10 @@ class Viewer(AbstractContextManager["Viewer"]):
             half, wide = np.tan(np.radians([FIELD_OF_VIEW, _ANGLE]) / 2.0)
             self._property(_CAMERA, "zoom", float(wide / half))
             self._link.send("set_object", "/Daylight", object=daylight(self._scene.size))
+        self._link.send("delete", self._root)
+        for path in self._tree.objects:
+            if path not in self._tree.forces:
+                self._send(path)
         if not self._link.flush(_PATIENCE):
             self.close()
             raise ViewerError(f"the meshcat server of {self.url} does not answer")
@@ -183,11 +189,10 @@ class Viewer(AbstractContextManager["Viewer"]):
         self._link.send("set_object", self._tree.time_path, object=label)
 
     def _reveal(self, shown: np.ndarray) -> None:
-        """Let the page draw these nodes from now on: arrows of no force would cost it much time."""
-        changed = ~shown if self._drawn is None else shown & ~self._drawn
-        for k in np.flatnonzero(changed):
-            self._property(self._tree.nodes[k], "visible", bool(shown[k]))
-        self._drawn = shown if self._drawn is None else self._drawn | shown
+        """Send the objects of nodes that are shown first now: many points never bear a force."""
+        for k in np.flatnonzero(shown & ~self._drawn):
+            self._send(self._tree.nodes[k])
+        self._drawn |= shown
 
     def _look(self, target: np.ndarray) -> None:
         """Put the camera beside the robot, around whose middle it turns."""
@@ -201,6 +206,9 @@ class Viewer(AbstractContextManager["Viewer"]):
     def _animate(self, clips: list[dict[str, Any]]) -> None:
         options = {"play": True, "repetitions": np.inf}
         self._link.send("set_animation", "", animations=clips, options=options)
+
+    def _send(self, path: str) -> None:
+        self._link.send("set_object", path, object=self._tree.objects[path])
 
     def _property(self, path: str, key: str, value: Any) -> None:
         self._link.send("set_property", path, property=key, value=value)

@@ -24,7 +24,7 @@ from nmdp_pin._cli.terminal import (
 )
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._runs.failed_step import FailedStep, figures
-from nmdp_pin._runs.motion import Motion, motion_in
+from nmdp_pin._runs.motion import motion_in
 from nmdp_pin._runs.recorder import versions
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run_store import leaves
@@ -62,20 +62,23 @@ def plot(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Plot base, joints against targets, torques, objects, forces, energy and solver work."""
+    """Plot base, joints, torques, objects, sensors, forces, energy and solver work."""
     target = out or recording.with_suffix(".png")
     check_outputs((target, PLOTS), force=force)
     from nmdp_pin.viz.plots import plot_recording
 
     loaded = Recording.load(recording)
-    motion, problem = Motion(), "joints and objects are left out: the recording has no scenario"
-    if isinstance(loaded.meta.get("scenario"), dict):
-        scenario = Scenario.from_dict(loaded.meta["scenario"], file=str(recording))
-        motion, problem = motion_in(loaded, scenario)
+    motion, problem = motion_in(loaded, scenario_in(loaded, recording))
     if problem:
         note(problem)
     plot_recording(loaded, target, motion=motion)
     print(f"wrote {target}")
+
+
+def scenario_in(recording: Recording, path: Path) -> Scenario | None:
+    """Scenario of a recording; None of one from Python, which holds its robot and terrain."""
+    table = recording.meta.get("scenario")
+    return Scenario.from_dict(table, file=str(path)) if isinstance(table, dict) else None
 
 
 def compare(

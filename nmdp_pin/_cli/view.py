@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmdp_pin._cli.recordings import scenario_in
 from nmdp_pin._cli.terminal import FILMS, PAGES, Force, check_outputs, note
 from nmdp_pin._robot import Robot
 from nmdp_pin._runs.recording import Recording
@@ -33,7 +34,7 @@ def view(
     ] = 1.0,
     scenario: Annotated[
         str | None,
-        typer.Option(help="Scenario or robot of a recording from Python, which holds none."),
+        typer.Option(help="Scenario or robot to show instead of the recorded one."),
     ] = None,
     force: Force = False,
 ) -> None:
@@ -43,9 +44,12 @@ def view(
     """
     check_outputs((html, PAGES), (video, FILMS), force=force)
     loaded = Recording.load(recording)
-    source = _scenario(loaded, recording) if scenario is None else Scenario.load(scenario)
-    robot = source.build_robot()
-    terrain = source.build_terrain(robot)
+    source = scenario_in(loaded, recording) if scenario is None else Scenario.load(scenario)
+    if source is None:
+        robot, terrain = loaded.scene()
+    else:
+        robot = source.build_robot()
+        terrain = source.build_terrain(robot)
     if loaded.q.shape[1] != robot.model.nq:
         raise RecordingError(
             f"{recording}: its rows have {loaded.q.shape[1]} coordinates, the robot of its "
@@ -62,9 +66,9 @@ def view(
 
 def animate(
     recording: Recording,
-    scenario: Scenario,
+    scenario: Scenario | None,
     robot: Robot,
-    terrain: Terrain,
+    terrain: Terrain | None,
     speed: float,
     html: Path | None,
     video: Path | None,
@@ -75,24 +79,14 @@ def animate(
     from nmdp_pin.viz.ground import ground_kinds
     from nmdp_pin.viz.replay import Replay
 
-    replay = Replay(recording, robot, terrain, kinds=ground_kinds(scenario), speed=speed)
+    kinds = ground_kinds(scenario) if scenario else {}
+    replay = Replay(recording, robot, terrain, kinds=kinds, speed=speed)
     if html is not None:
         replay.write_html(html)
     if video is not None:
         from nmdp_pin.viz.film import write_film
 
         write_film(video, replay)
-
-
-def _scenario(recording: Recording, path: Path) -> Scenario:
-    """Scenario of a recording."""
-    table = recording.meta.get("scenario")
-    if not isinstance(table, dict):
-        raise RecordingError(
-            f"{path} holds no scenario, so its robot and terrain are unknown; "
-            "name the scenario or robot with --scenario"
-        )
-    return Scenario.from_dict(table, file=str(path))
 
 
 def live_viewer(

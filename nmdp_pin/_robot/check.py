@@ -1,14 +1,16 @@
 """Report on a robot: facts, choices and problems."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.assembly import assemble
 from nmdp_pin._robot.catalog import RobotFiles, RobotSource, find_robot
+from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin._robot.joint_limits import named_joints
 from nmdp_pin._robot.loading import describe
@@ -39,14 +41,19 @@ class JointRow(NamedTuple):
 
 
 class ContactRow(NamedTuple):
-    """Contact point: name, joint, place in the frame of the joint [m], radius [m]."""
+    """Contact point: name, joint, form, place in the frame of the joint [m], size [m].
+
+    The form is "point", "ball", "rim" (a disc) or "ellipsoid"; the size is the radius, of an
+    ellipsoid its three semi-axes.
+    """
 
     name: str
     joint: str
+    form: str
     x: str
     y: str
     z: str
-    radius: str
+    size: str
 
 
 @dataclass(frozen=True)
@@ -138,15 +145,16 @@ def check_robot(
         "(a method that does not enforce it lets the joint move by itself, and a run says so)"
         for m in robot.limits.mimics
     ]
-    contacts = zip(points.names, points.joints, points.positions, points.radii, strict=True)
     return replace(
         report,
         nq=model.nq,
         nv=model.nv,
         joints=tuple(row._replace(use=use.get(row.name, "locked")) for row in report.joints),
         contacts=tuple(
-            ContactRow(name, names[joint], *(f"{x:.4f}" for x in (*place, radius)))
-            for name, joint, place, radius in contacts
+            ContactRow._make((name, names[joint], form, *(f"{x:.4f}" for x in place), size))
+            for name, joint, place, (form, size) in zip(
+                points.names, points.joints, points.positions, _forms(points), strict=True
+            )
         ),
         warnings=(*robot.warnings, *_odd_pose(robot)),
         notes=(*robot.notes, *transparency(robot), *copies),
@@ -176,6 +184,18 @@ def _described(report: RobotReport, files: RobotFiles, described: Description) -
         missing=tuple((kind, *each) for kind, found in missing.items() for each in found),
         warnings=described.warnings,
     )
+
+
+def _forms(points: ContactPoints) -> Iterator[tuple[str, str]]:
+    """Form and size of each contact point."""
+    for radius, axes in zip(points.radii, np.linalg.norm(points.semi_axes, axis=2), strict=True):
+        reach = radius + axes[axes > 0.0]
+        if len(reach) == len(axes):
+            yield "ellipsoid", " x ".join(f"{x:.4f}" for x in reach)
+        elif len(reach):
+            yield "rim", f"{reach.max():.4f}"
+        else:
+            yield ("ball" if radius else "point"), f"{radius:.4f}"
 
 
 def _odd_pose(robot: Robot) -> list[str]:

@@ -88,7 +88,7 @@ def choose_contact_points(
             if isinstance(contact, str):
                 _refuse_missing(missing, {contact}, file)
                 link_frame(model, contact, file, "contacts")
-            points += on.of(contact) if isinstance(contact, str) else [contact]
+            points += points_on_foot(on, contact) if isinstance(contact, str) else [contact]
         return place_points(model, points, file), f"contact points ({len(points)}) as asked for"
     if files.settings.contact is not None:
         feet, source = list(files.settings.contact), files.settings_file

@@ -175,6 +175,17 @@ def _own_shapes(robot: Robot) -> list[Shape | None]:
     return found
 
 
+def contact_depth(robot: Robot, terrain: Terrain, q: np.ndarray) -> np.ndarray:
+    """How deep the contact points are in the ground at q, (n, nq) [m], shape (n,)."""
+    points, model, data = robot.contact_points, robot.model, robot.model.createData()
+    depths = np.zeros(len(q))
+    for row, configuration in enumerate(q):
+        pin.forwardKinematics(model, data, configuration)
+        distance = terrain.query(in_world(data, points.joints, points.positions)).distance
+        depths[row] = (points.radii - distance).max(initial=0.0)
+    return depths
+
+
 def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarray) -> list[str]:
     """A sentence for each overlap: the bodies, the depth, the time of t, (n,) [s], how often."""
     return [

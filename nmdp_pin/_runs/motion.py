@@ -87,9 +87,14 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
     return Motion(tuple(joints), _objects(recording, model))
 
 
-def motion_in(recording: Recording, scenario: Scenario) -> tuple[Motion, str]:
-    """Motion of a recorded scenario, with the robot built again, or why it cannot be built."""
+def motion_in(recording: Recording, scenario: Scenario | None = None) -> tuple[Motion, str]:
+    """Motion in a recording, with the robot built again, or why it cannot be built.
+
+    Without the scenario it is the robot that the recording holds, and targets are unknown.
+    """
     try:
+        if scenario is None:
+            return motion_of(recording, recording.scene()[0]), ""
         robot = scenario.build_robot(visuals=False)
         return motion_of(recording, robot, scenario.controller.build(robot, recording.q[0])), ""
     except NmdpError as error:

@@ -20,6 +20,7 @@ from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.frames import base_frame
 from nmdp_pin._robot.loop_closure import loop_energy
+from nmdp_pin._runs.recorded_scene import scene_table
 from nmdp_pin._runs.recording import (
     FORMAT,
     ROWS,
@@ -32,6 +33,7 @@ from nmdp_pin._runs.recording import (
 from nmdp_pin._sensors.sensors import Sensors
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RecordingError
 
 PACKAGES = ("nmdp-pin", "pin", "coal", "proxsuite", "numpy")
@@ -60,6 +62,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         robot: the robot that is simulated.
         state0: the initial state, the first row.
         meta: facts to keep with the arrays, such as {"scenario": {...}}; must be JSON data.
+            Without a scenario the robot and its terrain are kept, so that they can be viewed.
+        terrain: terrain of the robot; None: that of the sensors, or none.
         sensors: sensors whose readings are recorded; None: none.
         seed: seed of their noise.
         out: file of the recording (.npz); None: it is kept in memory only.
@@ -75,6 +79,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         state0: State,
         meta: dict[str, Any] | None = None,
         *,
+        terrain: Terrain | None = None,
         sensors: Sensors | None = None,
         seed: int = 0,
         out: str | os.PathLike[str] | None = None,
@@ -84,6 +89,9 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._readings = None if sensors is None else sensors.read(state0, seed=seed)
         kinds = kinds_of(self._readings or {})
         self._meta = {**(meta or {}), **_facts(robot), "sensors": kinds}
+        if "scenario" not in self._meta:
+            ground = sensors.terrain if terrain is None and sensors is not None else terrain
+            self._meta["scene"] = scene_table(robot, ground)
         text = to_json(self._meta)  # a run must not find out at its end that it cannot be saved
         self._rows = np.zeros(256, row_type(_sizes(robot), kinds))
         self._n, self._placed = 0, 0  # rows, and those whose placements are known

@@ -5,7 +5,7 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from nmdp_pin._files.input_file import open_input
 from nmdp_pin._files.journal import MAGIC, journal_path, read_chunks
 from nmdp_pin._files.output_file import write_whole
 from nmdp_pin.errors import RecordingError
+
+if TYPE_CHECKING:
+    from nmdp_pin._robot import Robot
+    from nmdp_pin._terrain import Terrain
 
 FORMAT = 4
 """Version of the file format; files of others are refused."""
@@ -111,6 +115,20 @@ class Recording:
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contact points, (n_contacts,)."""
         return tuple(self.meta["contacts"])
+
+    def scene(self) -> tuple["Robot", "Terrain | None"]:
+        """The robot and its terrain, for views and plots; those of a scenario are built by it.
+
+        Nothing is simulated with this robot: it has neither springs, loops nor surfaces.
+
+        Raises:
+            RecordingError: the recording does not hold them.
+        """
+        from nmdp_pin._runs.recorded_scene import (
+            scene_of,
+        )  # with pinocchio, which is slow to import
+
+        return scene_of(self.meta.get("scene"))
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the recording as a compressed `.npz`.

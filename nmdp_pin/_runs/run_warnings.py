@@ -15,6 +15,7 @@ from nmdp_pin._robot.overlaps import (
     GROUND,
     Overlap,
     OverlapCheck,
+    contact_depth,
     overlap_sentences,
     through_ground,
 )
@@ -35,7 +36,7 @@ _WORDS = {
 def start_warnings(setup: Setup) -> list[str]:
     """Warnings before the first step: the robot, its pose, bounds that are not enforced."""
     robot, q = setup.robot, setup.state.q[None]
-    depth = _contact_depth(setup)
+    depth = float(contact_depth(robot, setup.terrain, q)[0])
     return [
         *_deep(depth, setup),
         *_some(robot.warnings),
@@ -63,15 +64,6 @@ def recorded_overlaps(check: OverlapCheck, recording: Recording) -> list[Overlap
     depth = recording.contact_depths.max(axis=1, initial=0.0)
     depth[:1] = depth[:2].max()  # the first row, which no step has made, has no contacts
     return check.deepest(recording.q, depth)
-
-
-def _contact_depth(setup: Setup) -> float:
-    """How deep the contact points are in the ground at the start [m]."""
-    points, model = setup.robot.contact_points, setup.robot.model
-    data = model.createData()
-    pin.forwardKinematics(model, data, setup.state.q)
-    distance = setup.terrain.query(in_world(data, points.joints, points.positions)).distance
-    return float((points.radii - distance).max(initial=0.0))
 
 
 def _deep(depth: float, setup: Setup) -> list[str]:

@@ -52,6 +52,7 @@ from nmdp_pin._scenario.sections import (
     TerrainSection,
     drop_foreign_options,
     fit_contact,
+    integrator_section,
 )
 from nmdp_pin._scenario.toml_source import (
     apply_override,
@@ -115,7 +116,10 @@ class Scenario(Section):
     contact_rules: tuple[AnyContactRule, ...] = Field(
         (), description="list of contact models for some points and shapes"
     )
-    integrator: AnyIntegrator = Field(description="table")
+    integrator: AnyIntegrator = Field(
+        default_factory=lambda: integrator_section("ne-nmdp").model_validate({}),
+        description="table; absent: ne-nmdp in steps of 10 ms",
+    )
     controller: AnyController = Field(
         default_factory=lambda: options_section(ControllerSection, Passive)(kind="none"),
         description="table; absent: no torque",

@@ -30,6 +30,7 @@ from nmdp_pin._runs.recorder import Recorder
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import RecordingError
 
 SHORT = ["--duration", "0.02", "--dt", "0.01"]
@@ -159,15 +160,16 @@ def test_plot_compare_and_page(recorded, tmp_path, capsys):
 
 
 def test_view_of_a_recording_from_python(tmp_path, capsys):
-    """It holds no scenario: that of the robot is named."""
+    """It holds its robot and terrain; those of a scenario are shown in their place."""
     robot = load_robot("box")
     plain, page = tmp_path / "box.npz", tmp_path / "box.html"
     state = State(0.0, robot.standing, np.zeros(6))
-    Recorder(robot, state).recording().save(plain)
-    assert command("view", plain, "--html", page) == 2
-    assert "name the scenario or robot with --scenario" in capsys.readouterr().err
-    assert command("view", plain, "--html", page, "--scenario", "sliding-box") == 0
+    Recorder(robot, state, terrain=Terrain(Plane())).recording().save(plain)
+    assert command("view", plain, "--html", page) == 0
+    assert command("view", plain, "--html", page, "--force", "--scenario", "sliding-box") == 0
     assert page.stat().st_size > 1000
+    assert command("plot", plain) == 0
+    assert "left out" not in capsys.readouterr().err
 
 
 def test_lists(capsys):

@@ -195,11 +195,11 @@ def test_recording_that_is_not_there(capsys, place):
 
 
 def test_recording_without_scenario(capsys, recorded):
-    """A recording made from Python holds no robot to draw; the message says so."""
+    """A recording of before robots were kept in them has none to draw; the message says so."""
     loaded = Recording.load(recorded)
     del loaded.meta["scenario"]
     loaded.save(recorded)
-    assert_refused(capsys, "view", recorded, says=("no scenario",))
+    assert_refused(capsys, "view", recorded, says=("does not hold its robot",))
 
 
 def test_port_in_use(capsys, recorded):

@@ -23,6 +23,7 @@ from nmdp_pin._terrain import SHAPES
 from nmdp_pin.errors import ContactError, ScenarioError
 
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
+API = sorted((ROOT / "docs" / "api").glob("*.md"))
 LIMIT = re.compile(r"^- `(\w+)` \([^;)]*; ([^)]*[<>][^)]*)\)", re.MULTILINE)
 
 
@@ -46,6 +47,15 @@ def test_pages_are_current(page: Path) -> None:
     assert REFERENCE.renewed(text) == text
     assert REFERENCE.renewed(LIMIT.sub("", text)) == text
     assert text.count("<!-- keys: ") == text.count("<!-- end -->") > 0
+
+
+@pytest.mark.parametrize("page", API, ids=[page.stem for page in API])
+def test_names_of_the_api_are_current(page: Path) -> None:
+    """A page of docs/api can be read without the site: it lists each name with a sentence."""
+    text = page.read_text(encoding="utf-8")
+    assert REFERENCE.with_names(text) == text
+    assert "\n- `" in text
+    assert not re.search("^- `.*`: $", text, re.MULTILINE)
 
 
 def test_every_table_is_on_a_page() -> None:

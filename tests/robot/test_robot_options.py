@@ -20,6 +20,7 @@ from urdf_samples import (
 )
 
 from nmdp_pin._robot import ContactPoint, Robot, check_robot, free_body, load_robot
+from nmdp_pin._robot.check import _forms
 from nmdp_pin._robot.contact_geometry import _extent, directions, hold_out
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._scenario import Scenario
@@ -433,8 +434,32 @@ def test_rows_of_a_report(tmp_path):
         ("wheel", "RUBY", "", "", "", "", "driven"),
         ("spin", "RUBY", "", "", "10", "5", "driven"),
     ]
-    assert report.contacts[0][:2] == ("leg", "hip")
-    assert [float(x) for x in report.contacts[0][2:]] == [0.0, 0.0, -0.4, 0.05]
+    assert report.contacts[0][:3] == ("leg", "hip", "ball")
+    assert [float(x) for x in report.contacts[0][3:]] == [0.0, 0.0, -0.4, 0.05]
+
+
+def test_report_of_rims_and_ellipsoids(tmp_path):
+    """A rim has its radius, and an ellipsoid its semi-axes; corners are points."""
+    shapes = ('cylinder radius="0.2" length="0.1"', 'box size="1 1 1"')
+    text = "".join(
+        f'<link name="{k}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" '
+        f'iyz="0" izz="1"/></inertial><collision><geometry><{shape}/></geometry></collision></link>'
+        for k, shape in enumerate(shapes)
+    )
+    text += '<joint name="j" type="fixed"><parent link="0"/><child link="1"/></joint>'
+    report = check_robot(write(tmp_path, f'<robot name="r">{text}</robot>'), contacts=["0", "1"])
+    assert {(row.form, row.size) for row in report.contacts} == {
+        ("rim", "0.2000"),
+        ("point", "0.0000"),
+    }
+    egg = ContactPoints(
+        ("egg",),
+        np.zeros(1, int),
+        np.zeros((1, 3)),
+        np.zeros(1),
+        semi_axes=np.diag([1, 2, 3])[None],
+    )
+    assert [*_forms(egg)] == [("ellipsoid", "1.0000 x 2.0000 x 3.0000")]
 
 
 def test_report_of_an_unknown_robot():

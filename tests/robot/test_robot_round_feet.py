@@ -34,6 +34,8 @@ def test_a_ball_of_triangles_is_a_sphere(tmp_path):
     points = leg(tmp_path, trimesh.creation.icosphere(3, radius=0.02)).contact_points
     assert points.radii == pytest.approx([0.02], abs=LIKE)
     np.testing.assert_allclose(points.positions, [[0.0, 0.0, -0.3]], atol=LIKE)
+    named = load_robot(str(tmp_path / "leg.urdf"), contacts=["shank"], visuals=False).contact_points
+    assert (named.names, *named.radii) == (("shank",), *points.radii)
 
 
 @pytest.mark.parametrize(

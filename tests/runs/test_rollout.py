@@ -21,7 +21,7 @@ from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
-from nmdp_pin.errors import ControlError, MissingExtra, StateError, WorkerError
+from nmdp_pin.errors import ControlError, MissingExtra, RobotWarning, StateError, WorkerError
 from nmdp_pin.rollout import rollout
 
 H = 0.02  # [s]
@@ -392,3 +392,14 @@ def test_workers_end_with_a_killed_program(tmp_path):
     while any(Path("/proc", name).exists() for name in os.listdir(folder)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_overlaps_are_told_once():
+    """A box whose one contact point is its middle lies in the ground, as `run` says of it, too."""
+    robot = load_robot("box", contacts=[("middle", "box", (0.0, 0.0, 0.0), 0.01)])
+    sunk = Simulator(robot, Terrain(Plane()), Penalty(), "pbfd")
+    q = robot.standing.copy()
+    q[2] = 0.02
+    with pytest.warns(RobotWarning, match="'box' and the ground overlap by 0.08 m"):
+        rollout(sunk, sunk.state(q), h=1e-4, steps=2)
+    rollout(sunk, sunk.state(q), h=1e-4, steps=1)

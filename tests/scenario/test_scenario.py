@@ -49,6 +49,18 @@ def box(*overrides):
     return Scenario.load("sliding-box", overrides=overrides).build(visuals=False)
 
 
+def test_a_method_may_be_left_out(own):
+    """It is ne-nmdp in steps of 10 ms; overrides reach it all the same."""
+    text = own.read_text().partition("[integrator]")[0]
+    assert "[integrator]" in own.read_text()
+    own.write_text(text)
+    assert (scenario := Scenario.load(own)).integrator.name == "ne-nmdp"
+    assert scenario.integrator.dt == 0.01
+    assert Scenario.from_dict(scenario.resolved()).integrator == scenario.integrator
+    assert Scenario.load(own, overrides=["integrator.order=1"]).integrator.order == 1
+    assert Scenario.load(own, overrides=["integrator.name=pbfd"]).contact.model == "penalty"
+
+
 def test_overrides_reach_lists_and_new_tables():
     """An override sets an entry of a list, makes a table that was absent, needs no quotes."""
     scenario = Scenario.load(

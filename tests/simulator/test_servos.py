@@ -16,7 +16,7 @@ from nmdp_pin import (
     run,
 )
 from nmdp_pin._robot.gait import Gait
-from nmdp_pin.control import VelocityServo
+from nmdp_pin.control import MotorModel, VelocityServo
 from nmdp_pin.errors import ControlError, RobotError
 
 URDF = """<robot name="spindle">
@@ -51,6 +51,47 @@ def test_a_wheel_at_a_velocity(robot):
     """A servo brings a continuous joint to its velocity as exp(-kd t / I)."""
     state = simulate(robot, VelocityServo(robot, kd=0.2, velocity={"wheel": 7.0}), duration=0.3)
     assert state.v[0] == pytest.approx(7.0 * (1.0 - np.exp(-0.3 * 0.2 / 0.04)), rel=1e-3)
+
+
+ASKED, INERTIA = 0.8, 0.04  # [N m], [kg m^2]
+EXACT = 1e-9  # impulses are exact, up to the tolerance of steps
+
+
+def test_motors_lag(robot):
+    """A constant torque arrives as 1 - exp(-t / lag): its impulse is exact."""
+    motors = MotorModel(robot, lambda state, h: np.array([ASKED]), lag=0.05)
+    for _ in range(2):  # a second run is a new one
+        state = simulate(robot, motors, duration=0.1)
+        impulse = ASKED * (0.1 - 0.05 * (1.0 - np.exp(-2.0)))
+        assert state.v[0] == pytest.approx(impulse / INERTIA, rel=EXACT)
+
+
+def test_motors_are_late(robot):
+    """Nothing arrives for 25 ms, which are three steps; then what was asked for so long before."""
+    motors = MotorModel(robot, lambda state, h: np.array([ASKED * state.t]), delay=0.025)
+    state = simulate(robot, motors, duration=0.1)
+    impulse = 0.01 * sum(ASKED * 0.01 * k for k in range(7))
+    assert state.v[0] == pytest.approx(impulse / INERTIA, rel=EXACT)
+
+
+def test_motors_lose_torque_with_speed(robot):
+    """A torque that is far too large drives along the line of the motor, to its free speed."""
+    asks = StablePD(robot, kp=0.0, kd=1e3, gait=lambda t: (robot.standing, np.array([90.0])))
+    motors = MotorModel(robot, asks, free_speed={"wheel": 20.0}, stall_torque=0.8)
+    state = simulate(robot, motors, duration=0.5)
+    rate = 0.8 / 20.0 / INERTIA  # [1/s]
+    assert state.v[0] == pytest.approx(20.0 * (1.0 - np.exp(-0.5 * rate)), rel=1e-3)
+    below = simulate(robot, MotorModel(robot, asks, stall_torque=0.3), duration=0.5)
+    assert below.v[0] == pytest.approx(0.3 * 0.5 / INERTIA, rel=EXACT)
+
+
+def test_motors_that_cannot_be(robot):
+    """Joints that are none, and speeds without a torque."""
+    with pytest.raises(ControlError, match="no driven joint 'tyre'"):
+        MotorModel(robot, None, free_speed={"tyre": 2.0})
+    chain = load_robot("gripper", limits=False)
+    with pytest.raises(ControlError, match="needs a stall_torque"):
+        MotorModel(chain, None, free_speed=1.0)
 
 
 def test_a_wheel_by_its_angle(robot):
