@@ -8,6 +8,11 @@ g that is tangent to the unit sphere is 0. Newton's method finds it by the matri
     K = P (e_j . H e_k) P + |g . u| 1,    P = 1 - u u',
 
 with the curvature H of the shape, and K also gives the derivatives of the point.
+
+A flat end that lies across a rounded shape has two such points on its rim, and at one of them g . u
+may be positive: the least distance along the rim, not of the disc. They are looked for at equal
+turns, the first on one side of the place that is held and the second on the other, and
+K = P (e_j . H e_k) P - g . u 1.
 """
 
 from __future__ import annotations
@@ -31,9 +36,9 @@ from nmdp_pin._kernels.algebra.vector3 import (
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.contacts import DISC, REACH, ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import row_of
-from nmdp_pin._kernels.geometry.primitives import BOX
+from nmdp_pin._kernels.geometry.primitives import BOX, CAPSULE, ELLIPSOID, SPHERE
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, axis_of
-from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
+from nmdp_pin._kernels.geometry.terrain import MESH, shape_distance, turn_tensor
 from nmdp_pin._kernels.geometry.touched_surface import (
     AHEAD,
     BEFORE,
@@ -50,6 +55,66 @@ _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, th
 _LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
 _STEPS, _NEAR = 30, 1e-3  # steps down the slopes to such a point, and the last one [-]
 _TURNS = 20  # largest number of Newton steps to a support point, or halves of them
+_PLACES = 24  # around a rim, beside which its least distances are
+
+
+@jit
+def _is_rounded(candidates: ContactPairs, k: int) -> bool:
+    """Whether candidate k is of a disc and a shape that bends everywhere."""
+    kind = candidates.kinds[candidates.rows[k], KIND]
+    rounded: bool = kind == SPHERE or kind == CAPSULE or kind == ELLIPSOID
+    return rounded and candidates.contact_kinds[k] == DISC
+
+
+@jit
+def _least_of_rim(
+    candidates: ContactPairs, k: int, E: Array, middle: Vector3, held: Vector3, second: bool
+) -> tuple[Vector3, bool]:
+    """Direction u to where the distance to a rounded shape is least along a rim; False: nowhere.
+
+    It is the first place on one side of that which is held, and the second one the first place on
+    the other side.
+
+    Args:
+        candidates: pairs that may touch.
+        k: candidate.
+        E: semi-axes of the disc [m], shape (3, 3).
+        middle: its middle [m].
+        held: direction u to the place that is held.
+        second: which of the two.
+    """
+    row, heights = candidates.rows[k], np.empty(_PLACES)
+    for j in range(_PLACES):
+        x = axpy(middle, 1.0, _arm(E, _turned(held, 2.0 * math.pi * j / _PLACES)))
+        heights[j] = shape_distance(candidates.kinds, candidates.shapes, row, x)
+    first, last = -1, -1
+    for i in range(_PLACES):
+        j = _PLACES - i if i > 0 else 0
+        before, after = heights[j - 1], heights[(j + 1) % _PLACES]
+        if heights[j] <= before and heights[j] < after:
+            first, last = j if first < 0 else first, j
+    if first < 0 or (second and first == last):
+        return held, False
+    return _turned(held, 2.0 * math.pi * (last if second else first) / _PLACES), True
+
+
+@jit
+def _turned(u: Vector3, angle: float) -> Vector3:
+    """A direction in the plane of a disc, turned by an angle [rad]."""
+    c, s = math.cos(angle), math.sin(angle)
+    return c * u[0] - s * u[1], s * u[0] + c * u[1], 0.0
+
+
+@jit
+def _between(candidates: ContactPairs, k: int, E: Array, middle: Vector3, u: Vector3) -> Vector3:
+    """The direction between two places of least distance along a rim, u where there is one."""
+    one, _ = _least_of_rim(candidates, k, E, middle, u, False)
+    other, two = _least_of_rim(candidates, k, E, middle, u, True)
+    if not two:
+        return u
+    v = axpy(one, 1.0, other)
+    size = length(v)
+    return scaled(v, 1.0 / size) if size > SAME else _turned(one, 0.5 * math.pi)
 
 
 @jit
@@ -57,6 +122,17 @@ def _arm(E: Array, u: Vector3) -> Vector3:
     """The vector sum_j u_j e_j."""
     along = axpy(scaled(row_of(E, 0), u[0]), u[1], row_of(E, 1))
     return axpy(along, u[2], row_of(E, 2))
+
+
+@jit
+def _direction_of(E: Array, arm: Vector3) -> Vector3:
+    """The coefficients u_j of a vector sum_j u_j e_j."""
+    u, least = slopes_along(E, arm), _AIMED * dot(E[0], E[0])
+    return (
+        u[0] / max(dot(E[0], E[0]), least),
+        u[1] / max(dot(E[1], E[1]), least),
+        u[2] / max(dot(E[2], E[2]), least),
+    )
 
 
 @jit
@@ -92,8 +168,16 @@ def support_point(
             share *= 0.5
     if has_faces(candidates, candidates.rows[k]):
         u, slope = _before_a_face(candidates, contacts, k, E, middle, u, slope)
-    for _ in range(candidates.slots[k] if disc else 0):
-        u = (-u[1], u[0], 0.0)
+    v, found, rounded = u, False, _is_rounded(candidates, k)
+    if rounded:
+        v, found = _least_of_rim(candidates, k, E, middle, u, candidates.slots[k] > 0)
+    if rounded and contacts.rolling:
+        u = _between(candidates, k, E, middle, u)
+    elif found:
+        u = v
+    else:
+        for _ in range(candidates.slots[k] if disc else 0):
+            u = (-u[1], u[0], 0.0)
     arm = _arm(E, u)
     for j in range(3):
         x[j] = arm[j]
@@ -101,7 +185,11 @@ def support_point(
     for j in range(3):
         contacts.held[k, j] += candidates.local[k, j]
     nearest = candidates.slots[k] == 0 and slope > _STANDING * size
-    contacts.rolls[k] = contacts.rolling and (nearest or not disc)
+    contacts.rolls[k] = contacts.rolling and (nearest or rounded or not disc)
+    if rounded and contacts.rolling:
+        if not found:
+            return math.inf
+        arm = _arm(E, v)
     return surface_at(candidates, contacts, k, axpy(middle, 1.0, arm), minimum)[0]
 
 
@@ -142,11 +230,12 @@ def place_support_point(
     held, H = row_of(at.centre, i), at.curvature[i]
     place(M, candidates.local[c], centre)
     middle = row_of(at.centre, i)
-    u = slopes_along(E, minus(held, middle))
-    u0, size = dot(E[0], E[0]), length(row_of(E, 0))
-    u = (u[0] / u0, u[1] / dot(E[1], E[1]), u[2] / max(dot(E[2], E[2]), _AIMED * u0))
+    u, size = _direction_of(E, minus(held, middle)), length(row_of(E, 0))
     if has_faces(candidates, row):
         u, _ = _before_a_face(candidates, contacts, c, E, middle, u, 0.0)
+    felt = True
+    if _is_rounded(candidates, c):
+        u, felt = _least_of_rim(candidates, c, E, middle, u, candidates.slots[c] > 0)
     phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
     for turn in range(_TURNS):
         x = axpy(middle, 1.0, _arm(E, u))
@@ -185,7 +274,9 @@ def place_support_point(
     if candidates.pointed[row]:  # not at an edge, a rim or a tip, which touch by themselves
         g = slopes_along(E, n)
         if length(axpy(g, -dot(g, u), u)) > _LOOSE * size:
-            at.depth[i], at.on_internal_edge[i] = -REACH, True
+            felt = False
+    if not felt:
+        at.depth[i], at.on_internal_edge[i] = -REACH, True
     for j in range(3):
         at.normal[i, j] = n[j]
         at.arm[i, j] = arm[j] - r * n[j]
@@ -193,7 +284,10 @@ def place_support_point(
 
 @jit
 def _solve_on_sphere(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> Vector3:
-    """Solution of K x = b of the module's description, b being tangent to the unit sphere at u."""
+    """Solution of K x = b of the module's description, b being tangent to the unit sphere at u.
+
+    Where K is not positive, as between two places of a rim, g . u counts as if it were.
+    """
     K, HE = np.empty((3, 3)), np.empty((3, 3))
     for k in range(3):
         e = times(H, row_of(E, k))
@@ -203,7 +297,11 @@ def _solve_on_sphere(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> 
         e = axpy(row_of(E, j), -u[j], _arm(E, u))
         for k in range(3):
             K[j, k] = dot(e, HE[k])
-        K[j, j] += abs(dot(g, u)) + _AIMED * length(row_of(E, 0))
+    along = dot(g, u)
+    bent = dot(b, (dot(row_of(K, 0), b), dot(row_of(K, 1), b), dot(row_of(K, 2), b)))
+    pull = -along if bent > along * dot(b, b) else abs(along)
+    for j in range(3):
+        K[j, j] += pull + _AIMED * length(row_of(E, 0))
     x, y, z = row_of(K, 0), row_of(K, 1), row_of(K, 2)
     yz = cross(y, z)
     total = axpy(scaled(yz, b[0]), b[1], cross(z, x))
@@ -224,7 +322,7 @@ def support_rates(
     r, E, none = candidates.radii[c], turned_axes(candidates, c, at.placements[i]), (0.0, 0.0, 0.0)
     n = row_of(at.normal, i)
     arm, g = axpy(row_of(at.arm, i), r, n), slopes_along(E, n)
-    u = scaled(g, -1.0 / length(g))
+    u = _direction_of(E, arm)
     for k in range(6):
         dx = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
@@ -234,7 +332,7 @@ def support_rates(
             change = axpy(change, 1.0, times(at.curvature[i], y))
         dg = slopes_along(E, change)
         dg = axpy(dg, -dot(dg, u), u)
-        du = scaled(dg, 1.0 / length(g))
+        du = scaled(dg, 1.0 / max(length(g), _AIMED * length(row_of(E, 0))))
         if bends:
             du = _solve_on_sphere(E, at.curvature[i], u, g, dg)
         slide = scaled(_arm(E, du), -1.0)
