@@ -186,7 +186,9 @@ def leg() -> Robot:
     """A thigh that slides vertically, and a ball of a foot below it on a slider along z."""
     model = pin.Model()
     root = model.addJoint(0, pin.JointModelPZ(), pin.SE3.Identity(), "rail")
-    model.appendBodyToJoint(root, pin.Inertia(5.0, np.zeros(3), 0.01 * np.eye(3)), pin.SE3.Identity())
+    model.appendBodyToJoint(
+        root, pin.Inertia(5.0, np.zeros(3), 0.01 * np.eye(3)), pin.SE3.Identity()
+    )
     model.addBodyFrame("thigh", root, pin.SE3.Identity(), 0)
     knee = model.addJoint(root, pin.JointModelRY(), pin.SE3.Identity(), "knee")
     down = np.array([0.3, 0.0, -0.4])
