@@ -186,9 +186,16 @@ def test_the_contact_is_where_the_distance_is_least(name: str) -> None:
             centre = state.q[:3] + R @ form.candidates.local[c]
             distance = partial(distance_along, ground, centre, RADIUS * e)
             angles = np.linspace(0.0, 2.0 * np.pi, 73)
-            first = angles[np.argmin([distance(angle) for angle in angles])]
-            best = minimize_scalar(distance, bounds=(first - 0.1, first + 0.1), method="bounded")
-            assert -places.depth[i] == pytest.approx(best.fun, abs=AIMED)
+            heights = np.array([distance(angle) for angle in angles[:-1]])
+            least = (heights < np.roll(heights, 1)) & (heights < np.roll(heights, -1))
+            found = [
+                minimize_scalar(distance, bounds=(t - 0.1, t + 0.1), method="bounded").fun
+                for t in angles[:-1][least]
+            ]
+            if places.on_internal_edge[i]:  # the second of a rim that has one
+                assert form.candidates.slots[c] == 1 and len(found) == 1
+                continue
+            assert min(np.abs(np.add(found, places.depth[i]))) < AIMED
             seen += 1
     assert seen > 10
 
