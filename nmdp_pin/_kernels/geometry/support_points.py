@@ -9,9 +9,8 @@ g that is tangent to the unit sphere is 0. Newton's method finds it by the matri
 
 with the curvature H of the shape, and K also gives the derivatives of the point.
 
-A flat end that lies across a rounded shape has two such points on its rim, and at one of them g . u
-may be positive: the least distance along the rim, not of the disc. They are looked for at equal
-turns, the first on one side of the place that is held and the second on the other, and
+A flat end that lies across a rounded shape has two such points on its rim (`rims_across`), and at
+one of them g . u may be positive: the distance is the least along the rim, not of the disc, and
 K = P (e_j . H e_k) P - g . u 1.
 """
 
@@ -34,11 +33,27 @@ from nmdp_pin._kernels.algebra.vector3 import (
     times,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import DISC, REACH, ContactFrames, ContactPairs, Contacts
+from nmdp_pin._kernels.geometry.contacts import (
+    DISC,
+    REACH,
+    ContactFrames,
+    ContactPairs,
+    Contacts,
+)
 from nmdp_pin._kernels.geometry.polytopes import row_of
-from nmdp_pin._kernels.geometry.primitives import BOX, CAPSULE, ELLIPSOID, SPHERE
+from nmdp_pin._kernels.geometry.primitives import (
+    BOX,
+)
+from nmdp_pin._kernels.geometry.rims_across import (
+    arm_of,
+    between,
+    is_rounded,
+    is_spare,
+    least_of_rim,
+    note_side,
+)
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, axis_of
-from nmdp_pin._kernels.geometry.terrain import MESH, shape_distance, turn_tensor
+from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.geometry.touched_surface import (
     AHEAD,
     BEFORE,
@@ -55,73 +70,6 @@ _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, th
 _LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
 _STEPS, _NEAR = 30, 1e-3  # steps down the slopes to such a point, and the last one [-]
 _TURNS = 20  # largest number of Newton steps to a support point, or halves of them
-_PLACES = 24  # around a rim, beside which its least distances are
-
-
-@jit
-def _is_rounded(candidates: ContactPairs, k: int) -> bool:
-    """Whether candidate k is of a disc and a shape that bends everywhere."""
-    kind = candidates.kinds[candidates.rows[k], KIND]
-    rounded: bool = kind == SPHERE or kind == CAPSULE or kind == ELLIPSOID
-    return rounded and candidates.contact_kinds[k] == DISC
-
-
-@jit
-def _least_of_rim(
-    candidates: ContactPairs, k: int, E: Array, middle: Vector3, held: Vector3, second: bool
-) -> tuple[Vector3, bool]:
-    """Direction u to where the distance to a rounded shape is least along a rim; False: nowhere.
-
-    It is the first place on one side of that which is held, and the second one the first place on
-    the other side.
-
-    Args:
-        candidates: pairs that may touch.
-        k: candidate.
-        E: semi-axes of the disc [m], shape (3, 3).
-        middle: its middle [m].
-        held: direction u to the place that is held.
-        second: which of the two.
-    """
-    row, heights = candidates.rows[k], np.empty(_PLACES)
-    for j in range(_PLACES):
-        x = axpy(middle, 1.0, _arm(E, _turned(held, 2.0 * math.pi * j / _PLACES)))
-        heights[j] = shape_distance(candidates.kinds, candidates.shapes, row, x)
-    first, last = -1, -1
-    for i in range(_PLACES):
-        j = _PLACES - i if i > 0 else 0
-        before, after = heights[j - 1], heights[(j + 1) % _PLACES]
-        if heights[j] <= before and heights[j] < after:
-            first, last = j if first < 0 else first, j
-    if first < 0 or (second and first == last):
-        return held, False
-    return _turned(held, 2.0 * math.pi * (last if second else first) / _PLACES), True
-
-
-@jit
-def _turned(u: Vector3, angle: float) -> Vector3:
-    """A direction in the plane of a disc, turned by an angle [rad]."""
-    c, s = math.cos(angle), math.sin(angle)
-    return c * u[0] - s * u[1], s * u[0] + c * u[1], 0.0
-
-
-@jit
-def _between(candidates: ContactPairs, k: int, E: Array, middle: Vector3, u: Vector3) -> Vector3:
-    """The direction between two places of least distance along a rim, u where there is one."""
-    one, _ = _least_of_rim(candidates, k, E, middle, u, False)
-    other, two = _least_of_rim(candidates, k, E, middle, u, True)
-    if not two:
-        return u
-    v = axpy(one, 1.0, other)
-    size = length(v)
-    return scaled(v, 1.0 / size) if size > SAME else _turned(one, 0.5 * math.pi)
-
-
-@jit
-def _arm(E: Array, u: Vector3) -> Vector3:
-    """The vector sum_j u_j e_j."""
-    along = axpy(scaled(row_of(E, 0), u[0]), u[1], row_of(E, 1))
-    return axpy(along, u[2], row_of(E, 2))
 
 
 @jit
@@ -161,24 +109,25 @@ def support_point(
             if length(minus(v, u)) <= _NEAR or length(v) <= _NEAR:
                 break
             v = scaled(v, 1.0 / length(v))
-        phi, normal = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, v)), minimum)
+        phi, normal = surface_at(candidates, contacts, k, axpy(middle, 1.0, arm_of(E, v)), minimum)
         if phi < least:
             u, n, least, share = v, normal, phi, min(2.0 * share, 1.0)
         else:
             share *= 0.5
     if has_faces(candidates, candidates.rows[k]):
         u, slope = _before_a_face(candidates, contacts, k, E, middle, u, slope)
-    v, found, rounded = u, False, _is_rounded(candidates, k)
+    note_side(candidates, contacts, k, axpy(middle, 1.0, arm_of(E, u)))
+    v, found, rounded = u, False, is_rounded(candidates, contacts, k)
     if rounded:
-        v, found = _least_of_rim(candidates, k, E, middle, u, candidates.slots[k] > 0)
+        v, found = least_of_rim(candidates, contacts, k, E, middle, u, candidates.slots[k] > 0)
     if rounded and contacts.rolling:
-        u = _between(candidates, k, E, middle, u)
+        u = between(candidates, contacts, k, E, middle, u)
     elif found:
         u = v
     else:
         for _ in range(candidates.slots[k] if disc else 0):
             u = (-u[1], u[0], 0.0)
-    arm = _arm(E, u)
+    arm = arm_of(E, u)
     for j in range(3):
         x[j] = arm[j]
     rotate_back(M, x, contacts.held[k])
@@ -187,9 +136,9 @@ def support_point(
     nearest = candidates.slots[k] == 0 and slope > _STANDING * size
     contacts.rolls[k] = contacts.rolling and (nearest or rounded or not disc)
     if rounded and contacts.rolling:
-        if not found:
+        if not found or is_spare(candidates, contacts, k):
             return math.inf
-        arm = _arm(E, v)
+        arm = arm_of(E, v)
     return surface_at(candidates, contacts, k, axpy(middle, 1.0, arm), minimum)[0]
 
 
@@ -209,12 +158,12 @@ def _before_a_face(
     would go to another one.
     """
     row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
-    least, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, u)), False)
+    least, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, arm_of(E, u)), False)
     for j in range(0 if candidates.kinds[row, KIND] == BOX else 2, 3):
         g = slopes_along(E, axis_of(shapes, row, j))
         if faces & (BEFORE << j) and length(g) > SAME * length(row_of(E, 0)):
             v = scaled(g, (-1.0 if faces & (AHEAD << j) else 1.0) / length(g))
-            phi, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, v)), False)
+            phi, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, arm_of(E, v)), False)
             if phi < least:
                 least, u, slope = phi, v, length(g)
     return u, slope
@@ -231,14 +180,14 @@ def place_support_point(
     place(M, candidates.local[c], centre)
     middle = row_of(at.centre, i)
     u, size = _direction_of(E, minus(held, middle)), length(row_of(E, 0))
-    if has_faces(candidates, row):
+    felt, second = True, candidates.slots[c] > 0
+    if is_rounded(candidates, contacts, c):
+        u, felt = least_of_rim(candidates, contacts, c, E, middle, u, second)
+    elif has_faces(candidates, row):
         u, _ = _before_a_face(candidates, contacts, c, E, middle, u, 0.0)
-    felt = True
-    if _is_rounded(candidates, c):
-        u, felt = _least_of_rim(candidates, c, E, middle, u, candidates.slots[c] > 0)
     phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
     for turn in range(_TURNS):
-        x = axpy(middle, 1.0, _arm(E, u))
+        x = axpy(middle, 1.0, arm_of(E, u))
         if candidates.kinds[row, KIND] == MESH:
             face, feature, foot = descend_to_minimum(candidates.triangles, contacts.faces[c], x)
             phi, n, bends = describe_minimum(
@@ -269,7 +218,7 @@ def place_support_point(
             before = phi
         u = axpy(u, -1.0, step)
         u = scaled(u, 1.0 / length(u))
-    r, arm = candidates.radii[c], _arm(E, u)
+    r, arm = candidates.radii[c], arm_of(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
     if candidates.pointed[row]:  # not at an edge, a rim or a tip, which touch by themselves
         g = slopes_along(E, n)
@@ -291,10 +240,10 @@ def _solve_on_sphere(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> 
     K, HE = np.empty((3, 3)), np.empty((3, 3))
     for k in range(3):
         e = times(H, row_of(E, k))
-        e = axpy(e, -u[k], times(H, _arm(E, u)))  # H e_k, without its part along u
+        e = axpy(e, -u[k], times(H, arm_of(E, u)))  # H e_k, without its part along u
         HE[k, 0], HE[k, 1], HE[k, 2] = e
     for j in range(3):
-        e = axpy(row_of(E, j), -u[j], _arm(E, u))
+        e = axpy(row_of(E, j), -u[j], arm_of(E, u))
         for k in range(3):
             K[j, k] = dot(e, HE[k])
     along = dot(g, u)
@@ -335,7 +284,7 @@ def support_rates(
         du = scaled(dg, 1.0 / max(length(g), _AIMED * length(row_of(E, 0))))
         if bends:
             du = _solve_on_sphere(E, at.curvature[i], u, g, dg)
-        slide = scaled(_arm(E, du), -1.0)
+        slide = scaled(arm_of(E, du), -1.0)
         dn = times(at.curvature[i], axpy(y, 1.0, slide)) if bends else none
         for j in range(3):
             N[j, k] = dn[j]
