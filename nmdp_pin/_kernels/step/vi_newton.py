@@ -161,13 +161,16 @@ def _iterate(
     That is where forces are held back, or A is without their derivatives.
     """
     linearise(system, stage, here, linear)
-    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq)
+    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, not system.forces)
     held = outcome == HELD
     # so near a solution that an inequality is not solved for rounding errors
     near = outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * slip
     if outcome == QP_FAILED and not near and system.forces:
         straighten(system, stage, here, linear)
-        outcome, held = newton_step(system, stage, here, linear, tolerances.slip, w1, dq), True
+        outcome, held = (
+            newton_step(system, stage, here, linear, tolerances.slip, w1, dq, True),
+            True,
+        )
     return CONVERGED if near or outcome == HELD else outcome, held
 
 
