@@ -262,7 +262,7 @@ def solve(vi, f=None, dq=None):
     f0 = np.zeros(vi.sets.first[-1])
     f = f0.copy() if f is None else f.copy()
     dq = np.linalg.solve(vi.A, generalised(vi, f) - vi.G) if dq is None else dq
-    solved = solve_affine_vi(vi, f0, f, dq) == SOLVED
+    solved = solve_affine_vi(vi, f0, f, dq, True) == SOLVED
     assert np.isfinite(f).all()
     assert np.isfinite(dq).all()
     return (f, dq) if solved else None
@@ -408,7 +408,7 @@ def test_numbers_that_are_not_finite_are_not_solved(name, value):
     vi = pushed(1.0)
     getattr(vi, name).flat[2] = value
     f, dq = np.zeros(3), np.zeros(3)
-    assert solve_affine_vi(vi, np.zeros(3), f, dq) != SOLVED
+    assert solve_affine_vi(vi, np.zeros(3), f, dq, True) != SOLVED
     assert np.isfinite(f).all()
     assert np.isfinite(dq).all()
 
@@ -418,7 +418,7 @@ def test_inertias_that_are_singular_are_not_solved():
     vi = pushed(1.0)
     vi.A[:], vi.motion[:], vi.G[:] = 0.0, 1.0, 1.0
     f, dq = np.zeros(3), np.zeros(3)
-    assert solve_affine_vi(vi, np.zeros(3), f, dq) != SOLVED
+    assert solve_affine_vi(vi, np.zeros(3), f, dq, True) != SOLVED
     assert np.isfinite(dq).all()
 
 

@@ -37,6 +37,22 @@ def test_long_steps_under_noisy_targets_take_few_evaluations(quadruped):
 
 
 @pytest.mark.filterwarnings("ignore::nmdp_pin.errors.RobotWarning")
+def test_no_long_step_is_halved_where_limbs_give_way(quadruped):
+    """Without the derivatives of forces all inequalities are solved; with them three steps are."""
+    hard_ground = benchmark("hard_ground")
+    halved = 0
+    for seed in range(3):
+        state = quadruped.state(quadruped.robot.standing)
+        targets = hard_ground.commands(quadruped.robot, 0.4, seed)
+        for _ in range(20):
+            result = quadruped.step(state, next(targets), STEP)
+            assert result.status.ok
+            halved += result.halvings
+            state = result.state
+    assert halved == 0
+
+
+@pytest.mark.filterwarnings("ignore::nmdp_pin.errors.RobotWarning")
 def test_where_a_step_begins_changes_no_end(quadruped):
     """With the torques that it asks for in its warm start the step is predicted."""
     hard_ground = benchmark("hard_ground")

@@ -10,7 +10,7 @@ from nmdp_pin._dynamics.geometry.hulls import placed
 from nmdp_pin._dynamics.geometry.pair_friction import own_rows, pair_frictions
 from nmdp_pin._dynamics.geometry.polytopes import grouped, polytope_pairs
 from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, SolidPair, solid_pairs
-from nmdp_pin._dynamics.geometry.world_points import touches
+from nmdp_pin._dynamics.geometry.world_points import contacts_of_rim, touches
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.geometry.contacts import (
     DISC,
@@ -181,6 +181,8 @@ def _pairs_of_points(
     for point, (place, joint, touched, count) in enumerate(zip(places, *columns, strict=True)):
         for slot in range(N_RIM if count == 2 else 1):
             for row in tables.rows_of[touched]:
+                if slot >= contacts_of_rim(shapes[row]):
+                    continue
                 apart = own[point] >= 0 and not shapes[own[point]].meets(shapes[row])
                 if (point, row) not in needless and not apart:
                     shape = kinds[row]

@@ -11,10 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmdp_pin._dynamics.geometry.hulls import convex_corners, placed
-from nmdp_pin._kernels.geometry.contacts import N_MINIMA, N_RIM
+from nmdp_pin._kernels.geometry.contacts import N_MINIMA, N_RIM, N_ROUNDED
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_geometry import directions, extreme_points
-from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Shape, Terrain
+from nmdp_pin._terrain import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Shape,
+    Sphere,
+    Terrain,
+)
 from nmdp_pin._terrain.primitives import Primitive
 
 _SAME = 1e-9  # [m] between the points of a shape and contact points
@@ -85,7 +95,7 @@ def touches(
                     continue
                 swept, slots = point.semi_axes.any(), 1
                 if swept and not point.semi_axes[2].any():
-                    slots = N_RIM
+                    slots = contacts_of_rim(shape)
                 elif isinstance(shape, Mesh) and not swept:
                     slots = N_MINIMA
                 found += [Touch(point, body, row, reported, slot) for slot in range(slots)]
@@ -116,6 +126,11 @@ def _world_points(terrain: Terrain, row: int, shape: Shape) -> Iterator[WorldPoi
         hidden = radius == 0.0 and others and Terrain(others).query(places).distance.max() < _HIDDEN
         if not hidden:
             yield WorldPoint(row, centre, radius, axes)
+
+
+def contacts_of_rim(shape: Shape) -> int:
+    """Number of contacts of a disc with a shape."""
+    return N_ROUNDED if isinstance(shape, Sphere | Capsule | Ellipsoid) else N_RIM
 
 
 def _feels(shape: Shape, other: Shape, point: WorldPoint) -> bool:

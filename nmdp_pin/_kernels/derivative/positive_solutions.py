@@ -35,7 +35,7 @@ def mark_positive_entries(B: Array, positive: Array) -> None:
         if _write_residual(B, index[:m], e, y) <= _ZERO**2:
             return
         vi = _state_least_residual(B, index[:m], y)
-        if solve_affine_vi(vi, np.zeros(m), e, np.zeros(rows)) != SOLVED:
+        if solve_affine_vi(vi, np.zeros(m), e, np.zeros(rows), True) != SOLVED:
             positive[:] = False
             return
         square = _write_residual(B, index[:m], e, y)

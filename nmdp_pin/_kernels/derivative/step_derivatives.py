@@ -36,7 +36,7 @@ from nmdp_pin._kernels.step.stage_records import (
     count_rows,
 )
 from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
-from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
+from nmdp_pin._kernels.step.step_start import known_before, list_weights, open_step, state_stage
 from nmdp_pin._kernels.step.tolerances import Tolerances, attainable, place_of, rounding_of
 from nmdp_pin._kernels.step.vertex_secants import clear_slopes
 from nmdp_pin._kernels.step.vi_newton import blocks_of, solve_stage
@@ -93,7 +93,7 @@ def resolve_stage(
             missed_contacts(candidates, memory.scratch.P, stage.contacts)
         scratch = memory.scratch
         select_overlaps(candidates, stage.contacts, scratch.places, scratch.P, memory.origin.P)
-        list_weights(system, start, options, memory)
+        list_weights(system, known_before(start), options, memory)
     rows = count_rows(system, stage)
     state_stage(system, scheme, start, i, memory, memory.points[first])
     at.q[:] = ends[i]

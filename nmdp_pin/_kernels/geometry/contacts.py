@@ -8,7 +8,8 @@ The sphere may be swept over an ellipsoid, or over a disc, such as the end of a 
 touches where these are nearest to the shape, at a point that moves along them. A disc has `N_RIM`
 contacts with a shape: the others are at quarter turns along its rim from where that point is
 expected at the end of the step, fixed to the body. Where a disc is nearly parallel to the surface,
-as of a standing cylinder, all are fixed to the body.
+as of a standing cylinder, all are fixed to the body. With a ball, a capsule or an ellipsoid it has
+`N_ROUNDED`, where the distance along its rim is least, which both move.
 
 A sphere has several contacts with a mesh: one for each local minimum of the distance, which is
 found again at other configurations by a walk over the mesh from the same face. A disc or an
@@ -60,6 +61,7 @@ LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a m
 ) = range(7)
 N_MINIMA = 6  # contacts of a sphere with a mesh
 N_RIM = 4  # contacts of a disc with a shape
+N_ROUNDED = 2  # likewise with a ball, a capsule or an ellipsoid
 N_FEATURES = 16  # contacts of two polytopes
 N_OVERLAPS = 4  # contacts of two solids that overlap deeper than their other contacts
 

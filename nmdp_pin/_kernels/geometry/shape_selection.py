@@ -31,6 +31,7 @@ from nmdp_pin._kernels.geometry.contacts import (
 )
 from nmdp_pin._kernels.geometry.feature_selection import missed_features, select_features
 from nmdp_pin._kernels.geometry.polytopes import row_of
+from nmdp_pin._kernels.geometry.rims_across import is_spare
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, OF_MESH
 from nmdp_pin._kernels.geometry.support_points import support_point
 from nmdp_pin._kernels.geometry.terrain import MESH
@@ -103,7 +104,8 @@ def _select_block(
             relative_placement(P, a, b, M)
             place(M, contacts.held[k], c)
             at_start, _ = surface_at(candidates, contacts, k, (c[0], c[1], c[2]), False)
-            contacts.listed[k] |= not at_start > reach
+            near = not at_start > reach and not is_spare(candidates, contacts, k)
+            contacts.listed[k] |= near
             continue
         if kind == SPHERE_MESH:
             end = k + N_MINIMA

@@ -8,6 +8,10 @@ g that is tangent to the unit sphere is 0. Newton's method finds it by the matri
     K = P (e_j . H e_k) P + |g . u| 1,    P = 1 - u u',
 
 with the curvature H of the shape, and K also gives the derivatives of the point.
+
+A flat end that lies across a rounded shape has two such points on its rim (`rims_across`), and at
+one of them g . u may be positive: the distance is the least along the rim, not of the disc, and
+K = P (e_j . H e_k) P - g . u 1.
 """
 
 from __future__ import annotations
@@ -29,9 +33,25 @@ from nmdp_pin._kernels.algebra.vector3 import (
     times,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import DISC, REACH, ContactFrames, ContactPairs, Contacts
+from nmdp_pin._kernels.geometry.contacts import (
+    DISC,
+    REACH,
+    ContactFrames,
+    ContactPairs,
+    Contacts,
+)
 from nmdp_pin._kernels.geometry.polytopes import row_of
-from nmdp_pin._kernels.geometry.primitives import BOX
+from nmdp_pin._kernels.geometry.primitives import (
+    BOX,
+)
+from nmdp_pin._kernels.geometry.rims_across import (
+    arm_of,
+    between,
+    is_rounded,
+    is_spare,
+    least_of_rim,
+    note_side,
+)
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, axis_of
 from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.geometry.touched_surface import (
@@ -53,10 +73,14 @@ _TURNS = 20  # largest number of Newton steps to a support point, or halves of t
 
 
 @jit
-def _arm(E: Array, u: Vector3) -> Vector3:
-    """The vector sum_j u_j e_j."""
-    along = axpy(scaled(row_of(E, 0), u[0]), u[1], row_of(E, 1))
-    return axpy(along, u[2], row_of(E, 2))
+def _direction_of(E: Array, arm: Vector3) -> Vector3:
+    """The coefficients u_j of a vector sum_j u_j e_j."""
+    u, least = slopes_along(E, arm), _AIMED * dot(E[0], E[0])
+    return (
+        u[0] / max(dot(E[0], E[0]), least),
+        u[1] / max(dot(E[1], E[1]), least),
+        u[2] / max(dot(E[2], E[2]), least),
+    )
 
 
 @jit
@@ -85,23 +109,36 @@ def support_point(
             if length(minus(v, u)) <= _NEAR or length(v) <= _NEAR:
                 break
             v = scaled(v, 1.0 / length(v))
-        phi, normal = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, v)), minimum)
+        phi, normal = surface_at(candidates, contacts, k, axpy(middle, 1.0, arm_of(E, v)), minimum)
         if phi < least:
             u, n, least, share = v, normal, phi, min(2.0 * share, 1.0)
         else:
             share *= 0.5
     if has_faces(candidates, candidates.rows[k]):
         u, slope = _before_a_face(candidates, contacts, k, E, middle, u, slope)
-    for _ in range(candidates.slots[k] if disc else 0):
-        u = (-u[1], u[0], 0.0)
-    arm = _arm(E, u)
+    note_side(candidates, contacts, k, axpy(middle, 1.0, arm_of(E, u)))
+    v, found, rounded = u, False, is_rounded(candidates, contacts, k)
+    if rounded:
+        v, found = least_of_rim(candidates, contacts, k, E, middle, u, candidates.slots[k] > 0)
+    if rounded and contacts.rolling:
+        u = between(candidates, contacts, k, E, middle, u)
+    elif found:
+        u = v
+    else:
+        for _ in range(candidates.slots[k] if disc else 0):
+            u = (-u[1], u[0], 0.0)
+    arm = arm_of(E, u)
     for j in range(3):
         x[j] = arm[j]
     rotate_back(M, x, contacts.held[k])
     for j in range(3):
         contacts.held[k, j] += candidates.local[k, j]
     nearest = candidates.slots[k] == 0 and slope > _STANDING * size
-    contacts.rolls[k] = contacts.rolling and (nearest or not disc)
+    contacts.rolls[k] = contacts.rolling and (nearest or rounded or not disc)
+    if rounded and contacts.rolling:
+        if not found or is_spare(candidates, contacts, k):
+            return math.inf
+        arm = arm_of(E, v)
     return surface_at(candidates, contacts, k, axpy(middle, 1.0, arm), minimum)[0]
 
 
@@ -121,12 +158,12 @@ def _before_a_face(
     would go to another one.
     """
     row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
-    least, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, u)), False)
+    least, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, arm_of(E, u)), False)
     for j in range(0 if candidates.kinds[row, KIND] == BOX else 2, 3):
         g = slopes_along(E, axis_of(shapes, row, j))
         if faces & (BEFORE << j) and length(g) > SAME * length(row_of(E, 0)):
             v = scaled(g, (-1.0 if faces & (AHEAD << j) else 1.0) / length(g))
-            phi, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, _arm(E, v)), False)
+            phi, _ = surface_at(candidates, contacts, k, axpy(middle, 1.0, arm_of(E, v)), False)
             if phi < least:
                 least, u, slope = phi, v, length(g)
     return u, slope
@@ -142,14 +179,15 @@ def place_support_point(
     held, H = row_of(at.centre, i), at.curvature[i]
     place(M, candidates.local[c], centre)
     middle = row_of(at.centre, i)
-    u = slopes_along(E, minus(held, middle))
-    u0, size = dot(E[0], E[0]), length(row_of(E, 0))
-    u = (u[0] / u0, u[1] / dot(E[1], E[1]), u[2] / max(dot(E[2], E[2]), _AIMED * u0))
-    if has_faces(candidates, row):
+    u, size = _direction_of(E, minus(held, middle)), length(row_of(E, 0))
+    felt, second = True, candidates.slots[c] > 0
+    if is_rounded(candidates, contacts, c):
+        u, felt = least_of_rim(candidates, contacts, c, E, middle, u, second)
+    elif has_faces(candidates, row):
         u, _ = _before_a_face(candidates, contacts, c, E, middle, u, 0.0)
     phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
     for turn in range(_TURNS):
-        x = axpy(middle, 1.0, _arm(E, u))
+        x = axpy(middle, 1.0, arm_of(E, u))
         if candidates.kinds[row, KIND] == MESH:
             face, feature, foot = descend_to_minimum(candidates.triangles, contacts.faces[c], x)
             phi, n, bends = describe_minimum(
@@ -180,12 +218,14 @@ def place_support_point(
             before = phi
         u = axpy(u, -1.0, step)
         u = scaled(u, 1.0 / length(u))
-    r, arm = candidates.radii[c], _arm(E, u)
+    r, arm = candidates.radii[c], arm_of(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
     if candidates.pointed[row]:  # not at an edge, a rim or a tip, which touch by themselves
         g = slopes_along(E, n)
         if length(axpy(g, -dot(g, u), u)) > _LOOSE * size:
-            at.depth[i], at.on_internal_edge[i] = -REACH, True
+            felt = False
+    if not felt:
+        at.depth[i], at.on_internal_edge[i] = -REACH, True
     for j in range(3):
         at.normal[i, j] = n[j]
         at.arm[i, j] = arm[j] - r * n[j]
@@ -193,17 +233,24 @@ def place_support_point(
 
 @jit
 def _solve_on_sphere(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> Vector3:
-    """Solution of K x = b of the module's description, b being tangent to the unit sphere at u."""
+    """Solution of K x = b of the module's description, b being tangent to the unit sphere at u.
+
+    Where K is not positive, as between two places of a rim, g . u counts as if it were.
+    """
     K, HE = np.empty((3, 3)), np.empty((3, 3))
     for k in range(3):
         e = times(H, row_of(E, k))
-        e = axpy(e, -u[k], times(H, _arm(E, u)))  # H e_k, without its part along u
+        e = axpy(e, -u[k], times(H, arm_of(E, u)))  # H e_k, without its part along u
         HE[k, 0], HE[k, 1], HE[k, 2] = e
     for j in range(3):
-        e = axpy(row_of(E, j), -u[j], _arm(E, u))
+        e = axpy(row_of(E, j), -u[j], arm_of(E, u))
         for k in range(3):
             K[j, k] = dot(e, HE[k])
-        K[j, j] += abs(dot(g, u)) + _AIMED * length(row_of(E, 0))
+    along = dot(g, u)
+    bent = dot(b, (dot(row_of(K, 0), b), dot(row_of(K, 1), b), dot(row_of(K, 2), b)))
+    pull = -along if bent > along * dot(b, b) else abs(along)
+    for j in range(3):
+        K[j, j] += pull + _AIMED * length(row_of(E, 0))
     x, y, z = row_of(K, 0), row_of(K, 1), row_of(K, 2)
     yz = cross(y, z)
     total = axpy(scaled(yz, b[0]), b[1], cross(z, x))
@@ -224,7 +271,7 @@ def support_rates(
     r, E, none = candidates.radii[c], turned_axes(candidates, c, at.placements[i]), (0.0, 0.0, 0.0)
     n = row_of(at.normal, i)
     arm, g = axpy(row_of(at.arm, i), r, n), slopes_along(E, n)
-    u = scaled(g, -1.0 / length(g))
+    u = _direction_of(E, arm)
     for k in range(6):
         dx = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
@@ -234,10 +281,10 @@ def support_rates(
             change = axpy(change, 1.0, times(at.curvature[i], y))
         dg = slopes_along(E, change)
         dg = axpy(dg, -dot(dg, u), u)
-        du = scaled(dg, 1.0 / length(g))
+        du = scaled(dg, 1.0 / max(length(g), _AIMED * length(row_of(E, 0))))
         if bends:
             du = _solve_on_sphere(E, at.curvature[i], u, g, dg)
-        slide = scaled(_arm(E, du), -1.0)
+        slide = scaled(arm_of(E, du), -1.0)
         dn = times(at.curvature[i], axpy(y, 1.0, slide)) if bends else none
         for j in range(3):
             N[j, k] = dn[j]

@@ -43,6 +43,7 @@ from nmdp_pin._kernels.geometry.triangles import (
 # Bits of `faces`, shifted by the axis: of a face that it is before, of one in the direction of its
 # axis, and of one that its rim or tip cannot touch.
 BEFORE, AHEAD, _CLOSED = 1, 8, 64
+ACROSS = 512  # bit of a rim that touches the side of a cylinder or cone, at two places
 _ENDS, _ALL = 2, 7  # the axis of the ends of cylinders and cones, and bits of all three axes
 _LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
 _INSTEAD = 0.1  # of the radius, by which a face may be deeper than one that does not touch the rim

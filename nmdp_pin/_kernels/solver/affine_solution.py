@@ -40,7 +40,7 @@ _LARGEST = (1e-2, 1.0)  # those of what is not solved with them
 
 
 @jit
-def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
+def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: bool) -> int:
     """Solve an affine variational inequality, component by component.
 
     The derivative of F by the forces need not be symmetric. Where A is positive definite almost all
@@ -52,6 +52,7 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
         f0: forces at which it is stated, shape (n,).
         f: forces to begin with; output, the solution, shape (n,).
         dq: motion to begin with, that of these forces; output, that of the solution, shape (nv,).
+        thorough: whether to go on, from no forces, where the proximal point method fails.
 
     Returns:
         SOLVED; HELD_BACK where forces are a solution of the inequality with a term that holds them;
@@ -61,7 +62,7 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
     numbers = np.zeros(len(vi.coupled), np.int64)
     count = number_components(vi.coupled, numbers)
     if count <= 1:
-        return _solve_component(vi, f0, f, dq)
+        return _solve_component(vi, f0, f, dq, thorough)
     worst = SOLVED
     for number in range(count):
         part = part_of(vi, numbers, number)
@@ -73,7 +74,7 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
             g[e] = f[part.coordinates[e]]
         for l in range(dx.size):
             dx[l] = dq[part.dofs[l]]
-        outcome = _solve_component(own, at, g, dx)
+        outcome = _solve_component(own, at, g, dx, thorough)
         for e in range(g.size):
             f[part.coordinates[e]] = g[e]
         for l in range(dx.size):
@@ -83,7 +84,7 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
 
 
 @jit
-def _solve_component(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
+def _solve_component(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: bool) -> int:
     """As `solve_affine_vi`, of one component."""
     room = new_room(vi, order_of(vi.groups, vi.coupled))
     given, moved, held = vector(f.size), vector(dq.size), vector(f.size)
@@ -93,8 +94,8 @@ def _solve_component(vi: AffineVI, f0: Array, f: Array, dq: Array) -> int:
     if search(vi, f0, f, dq, _REDUNDANT, _FROM_GIVEN, False, False, room):
         return SOLVED
     outcome = _approach(vi, f0, given, moved, f, dq, room)
-    if outcome == SOLVED:
-        return SOLVED
+    if outcome == SOLVED or not thorough:
+        return outcome
     copy_vector(f, held)
     vi.proximal[0] = 0.0
     for kept in (_REDUNDANT, _FAR):

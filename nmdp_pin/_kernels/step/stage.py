@@ -219,3 +219,15 @@ def linearise(system: System, stage: Stage, at: StageIterate, linear: StageJacob
     linearise_loops(system, stage, at, linear)
     linearise_contacts(system, stage, at, linear)
     linearise_script(system, at, linear)
+
+
+@jit
+def straighten(system: System, stage: Stage, at: StageIterate, linear: StageJacobians) -> None:
+    """Leave the derivatives of the contacts' forces out of A, after `linearise`.
+
+    What a force turns with its body makes A indefinite where it is as stiff as the inertia.
+    """
+    copy_matrix(at.A, linear.A)
+    linearise_joints(system, stage, at, linear)
+    linearise_loops(system, stage, at, linear)
+    linearise_script(system, at, linear)

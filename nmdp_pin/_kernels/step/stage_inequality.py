@@ -225,6 +225,7 @@ def newton_step(
     slip: float,
     w1: Array,
     dq: Array,
+    thorough: bool,
 ) -> int:
     """One iteration: solve the linearised variational inequality.
 
@@ -236,6 +237,7 @@ def newton_step(
         slip: bound on the slip of the stage [m].
         w1: output, coordinates of the contacts and joints, shape (n, m).
         dq: output, shape (nv,).
+        thorough: see `solve_affine_vi`.
 
     Returns:
         CONVERGED, SINGULAR, HELD where the inequality was solved with forces held back by a
@@ -275,7 +277,7 @@ def newton_step(
             for s in range(vi.n_dofs[b]):
                 f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.of_load[b, 0]
     if blocks > 0:
-        solved = solve_affine_vi(vi, f0[:n], f, dq)
+        solved = solve_affine_vi(vi, f0[:n], f, dq, thorough)
         outcome = CONVERGED if solved == SOLVED else (HELD if solved == HELD_BACK else QP_FAILED)
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR

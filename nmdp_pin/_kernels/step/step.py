@@ -36,8 +36,25 @@ from nmdp_pin._kernels.step.step_end import (
     list_touching,
     write_end,
 )
-from nmdp_pin._kernels.step.step_records import OF_RESIDUAL, ORDER, Memory, Options, Scheme, Step
-from nmdp_pin._kernels.step.step_start import GUESSES, guess, list_weights, open_step, state_stage
+from nmdp_pin._kernels.step.step_records import (
+    OF_RESIDUAL,
+    ORDER,
+    TOUCHING,
+    Known,
+    Memory,
+    Options,
+    Scheme,
+    Step,
+)
+from nmdp_pin._kernels.step.step_start import (
+    GUESSES,
+    guess,
+    is_steady,
+    known_before,
+    list_weights,
+    open_step,
+    state_stage,
+)
 from nmdp_pin._kernels.step.tolerances import tolerances_of
 from nmdp_pin._kernels.step.vi_newton import solve_stage
 from nmdp_pin._kernels.tree.springs import spring_energy
@@ -193,11 +210,12 @@ def allowed_gain(weight: float, share: float, moving: float) -> float:
 
 
 @jit
-def make_stages(step: Step, scheme: Scheme, base: int) -> tuple[int, int, int]:
+def make_stages(step: Step, known: Known, scheme: Scheme, base: int) -> tuple[int, int, int]:
     """Solve the stages of a step one after another.
 
     Args:
         step: the step after `open_step`, to whose counters those of the stages are added.
+        known: with what it is predicted.
         scheme: its time scheme, or that of the repetition.
         base: first of the memory's points that are used.
 
@@ -206,13 +224,15 @@ def make_stages(step: Step, scheme: Scheme, base: int) -> tuple[int, int, int]:
     """
     system, options, start, memory = step.system, step.options, step.start, step.memory
     counts, stages = step.end.counts, scheme.a.shape[0]
-    list_weights(system, start, options, memory)
-    copy_vector(start.a, memory.predicted_acceleration)
+    list_weights(system, known, options, memory)
+    copy_vector(known.a, memory.predicted_acceleration)
     first, last, outcome = base, base, CONVERGED
     guesses = _FEW_GUESSES if scheme.order > 1 else len(GUESSES)
     for i in range(stages):
         state_stage(system, scheme, start, i, memory, memory.points[first])
-        if i > 0:
+        if i == 0:
+            memory.steady = is_steady(system, start, known, memory.stage)
+        else:
             islands, at = memory.islands, memory.points[first]
             given, contacts = scheme.a[i, 0] * start.h, memory.stage.contacts
             add_work(system, contacts, at, given, islands, islands.given)
@@ -238,7 +258,7 @@ def make_step(step: Step) -> None:
     """Make a step; islands whose step of second order is not accepted are repeated in first order.
 
     That is where it does not converge, gains energy, or has an impact that rebounds or penetrates
-    too deeply. The step begins again where a candidate touches that is no contact.
+    too deeply. Where a candidate touches that is no contact, the step goes on with it from its end.
 
     Args:
         step: the step, whose memory and end are overwritten.
@@ -247,23 +267,23 @@ def make_step(step: Step) -> None:
     for i in range(counts.size):
         counts[i] = 0
     open_step(system, step.start, memory)
+    known = known_before(step.start)
     for _ in range(_MOST_MISSED):
-        outcome, missed = _try_step(step)
+        outcome, missed = _try_step(step, known)
         if outcome != CONVERGED or not missed:
             break
         outcome = BUDGET_SPENT
+        known = Known(end.a, end.tau, end.joints, counts[TOUCHING], end.contacts, end.w)
     counts[OUTCOME] = outcome
-    if outcome == CONVERGED:
-        list_touching(system, memory, end)
-        if not is_finite(end):
-            counts[OUTCOME] = NOT_FINITE
+    if outcome == CONVERGED and not is_finite(end):
+        counts[OUTCOME] = NOT_FINITE
 
 
 @inlined
-def _try_step(step: Step) -> tuple[int, bool]:
+def _try_step(step: Step, known: Known) -> tuple[int, bool]:
     """Make a step with the contacts of the memory; its outcome, and whether some were missed."""
     system, scheme, memory, a = step.system, step.scheme, step.memory, step.memory.acceleration
-    outcome, first, last = make_stages(step, scheme, 0)
+    outcome, first, last = make_stages(step, known, scheme, 0)
     copy_vector(memory.predicted_acceleration, a)
     clear_end(step.end)
     step.end.numbers[OF_RESIDUAL] = memory.points[last].sums[RESIDUAL]
@@ -271,20 +291,29 @@ def _try_step(step: Step) -> tuple[int, bool]:
     for k in range(memory.islands.count[0]):
         memory.islands.kept[k] = True
     if scheme.order == 1 or (outcome == CONVERGED and _accepts(step, first, last)):
-        return outcome, outcome == CONVERGED and _finish(step, scheme, first, last, a, True)
+        if outcome != CONVERGED:
+            return outcome, False
+        _finish(step, scheme, first, last, a, True)
+        list_touching(system, memory, step.end)
+        return outcome, _misses(step, first, last)
     if outcome != CONVERGED:
         for k in range(memory.islands.count[0]):
             memory.islands.outcome[k], memory.islands.doubtful[k] = outcome, False
-    outcome, _, at = make_stages(step, step.first_order, _REPETITION)
+    outcome, _, at = make_stages(step, known, step.first_order, _REPETITION)
     outcome = _choose(system, memory, memory.points[at], outcome)
     if outcome != CONVERGED:
         step.end.numbers[OF_RESIDUAL] = memory.points[at].sums[RESIDUAL]
         return outcome, False
-    missed = _finish(step, step.first_order, at, at, memory.predicted_acceleration, False)
+    _finish(step, step.first_order, at, at, memory.predicted_acceleration, False)
     islands = memory.islands  # whose energies are those at the end of the repetition
     end = memory.points[last]
     write_energies(system, end, islands, islands.kinetic, islands.potential, islands.springs)
-    return outcome, _finish(step, scheme, first, last, a, True) or missed
+    _finish(step, scheme, first, last, a, True)
+    list_touching(system, memory, step.end)
+    missed = step.end.counts[ORDER] == 1 and _misses(step, at, at)
+    for k in range(islands.count[0]):
+        missed = missed or (islands.kept[k] and _misses(step, first, last))
+    return outcome, missed
 
 
 @jit
@@ -310,8 +339,8 @@ def _choose(system: System, memory: Memory, at: StageIterate, outcome: int) -> i
 
 
 @jit
-def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: bool) -> bool:
-    """Write the end for the islands that are kept, or for the others; are contacts missed there?
+def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: bool) -> None:
+    """Write the end for the islands that are kept, or for the others.
 
     Args:
         step: the step.
@@ -325,10 +354,22 @@ def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: b
     for k in range(islands.count[0]):
         some |= islands.kept[k] == kept
     if not some:
-        return False
+        return
     if not kept:
         step.end.counts[ORDER] = 1
     write_end(system, scheme, step.start, memory, first, last, a, kept, step.end)
+
+
+@jit
+def _misses(step: Step, first: int, last: int) -> bool:
+    """List what touches besides the contacts where the first and the last stage end; False: none.
+
+    Args:
+        step: the step.
+        first: index of the point where its first stage ends.
+        last: index of the point where it ends.
+    """
+    system, memory = step.system, step.memory
     candidates, contacts = system.candidates, memory.stage.contacts
     missed = missed_contacts(candidates, memory.points[last].P, contacts)
     if first != last:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from nmdp_pin._kernels.compiler.jit import Array
 from nmdp_pin._kernels.compiler.record import record
 from nmdp_pin._kernels.step.islands import Islands
@@ -89,6 +91,17 @@ class Start:
     held: Array
     h: float
     rolling: bool
+
+
+class Known(NamedTuple):
+    """With what a step is predicted: fields of `Start`, or of an end that lacks some contacts."""
+
+    a: Array
+    tau: Array
+    joints: Array
+    touching: int
+    contacts: Array
+    w: Array
 
 
 @record

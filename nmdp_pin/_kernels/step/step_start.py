@@ -24,7 +24,7 @@ from nmdp_pin._kernels.step.stage_records import (
     StageIterate,
     System,
 )
-from nmdp_pin._kernels.step.step_records import Memory, Options, Scheme, Start
+from nmdp_pin._kernels.step.step_records import Known, Memory, Options, Scheme, Start
 from nmdp_pin._kernels.step.surface_motion import add_surface_motion
 from nmdp_pin._kernels.tree.joints import motor, write_torque
 from nmdp_pin._kernels.tree.loops import place_grips, write_gaps
@@ -51,7 +51,13 @@ def open_step(system: System, start: Start, memory: Memory) -> None:
 
 
 @jit
-def list_weights(system: System, start: Start, options: Options, memory: Memory) -> None:
+def known_before(start: Start) -> Known:
+    """What the step before knows of a step."""
+    return Known(start.a, start.tau, start.joints, start.touching, start.contacts, start.w)
+
+
+@jit
+def list_weights(system: System, known: Known, options: Options, memory: Memory) -> None:
     """Write the forces or weights to begin with, velocities of the rows and energies at the start.
 
     By weights a contact that approaches starts from its full normal force, as at the end of an
@@ -66,16 +72,16 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
     for i in range(n):
         c = contacts.index[i]
         number = identity(system.candidates, contacts, c)
-        while k < start.touching and start.contacts[k] < number:
+        while k < known.touching and known.contacts[k] < number:
             k += 1
-        known = k < start.touching and start.contacts[k] == number
+        carried = k < known.touching and known.contacts[k] == number
         for e in range(m):
             memory.w[i, e] = 0.0
             if options.warm_start:
-                memory.w[i, e] = start.w[k, e] if known else (0.0 if system.forces else 1.0 / m)
+                memory.w[i, e] = known.w[k, e] if carried else (0.0 if system.forces else 1.0 / m)
         a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
-        if known and system.forces and options.warm_start:
-            rotate_back(origin.P[b], start.w[k], work)
+        if carried and system.forces and options.warm_start:
+            rotate_back(origin.P[b], known.w[k], work)
             for e in range(3):
                 memory.w[i, e] = 0.0
                 for j in range(3):
@@ -85,10 +91,10 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         u = memory.velocities[i]
         relative_velocity(origin.P, origin.twists, a, b, centre, u, work)
         add_surface_motion(system.surfaces, contacts, origin.places, i, -1.0, u)
-    for j in range(start.joints.size):
+    for j in range(known.joints.size):
         clear_vector(memory.w[n + j])
-        memory.w[n + j, 0] = start.joints[j] if options.warm_start else middle
-        memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
+        memory.w[n + j, 0] = known.joints[j] if options.warm_start else middle
+        memory.velocities[n + j, 0] = origin.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
     islands = memory.islands
     find_islands(system.tree, contacts, system.joints.loops, islands)
@@ -115,8 +121,6 @@ def state_stage(
     # a repetition has the last command
     last = max(start.commands.kp.shape[0] - scheme.a.shape[0] + i, 0)
     write_torque(system.joints, start.commands, last, stage.torque)
-    if i == 0:
-        memory.steady = _is_steady(system, start, stage)
     copy_vector(start.v, stage.v_ref)
     copy_vector(start.q, stage.q_ref)
     if i > 0:
@@ -171,8 +175,8 @@ def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
 
 
 @jit
-def _is_steady(system: System, start: Start, stage: Stage) -> bool:
-    """Whether a command asks at the start for about the torques at the end of the step before.
+def is_steady(system: System, start: Start, known: Known, stage: Stage) -> bool:
+    """Whether a command asks at the start for about the torques that are known.
 
     Where it does not, its motion is not theirs either: limbs that are predicted far from where
     they get to, with forces on them, give way, and the linearised equations may have no solution.
@@ -186,7 +190,7 @@ def _is_steady(system: System, start: Start, stage: Stage) -> bool:
             continue
         asked, limit = motor(joints, torque, l, error[l], start.v[l]), joints.effort[l]
         asked = min(max(asked, -limit), limit) - joints.damping[l] * start.v[l]
-        if abs(asked - start.tau[l]) > _SUDDEN * system.scales[l]:
+        if abs(asked - known.tau[l]) > _SUDDEN * system.scales[l]:
             return False
     return True
 

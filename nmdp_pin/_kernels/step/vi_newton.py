@@ -13,6 +13,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import (
     copy_matrix,
+    copy_vector,
 )
 from nmdp_pin._kernels.algebra.manifold import integrate
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
@@ -30,7 +31,7 @@ from nmdp_pin._kernels.step.outcomes import (
     WORK,
 )
 from nmdp_pin._kernels.step.slips import measure_slips, predicts_solution
-from nmdp_pin._kernels.step.stage import evaluate, finish, linearise
+from nmdp_pin._kernels.step.stage import evaluate, finish, linearise, straighten
 from nmdp_pin._kernels.step.stage_inequality import newton_step
 from nmdp_pin._kernels.step.stage_records import (
     EXACT,
@@ -51,8 +52,8 @@ _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far t
 # nearly linear, with weights their k d^p is in it
 _LARGE, _LARGE_OF_WEIGHTS = 1e3, 1.0
 _NEAR = 100.0  # multiple of the tolerances within which a point is near a solution
+_BACK, _MOST_TURNS = 0.5, 4  # share of the last step, and cosine, of a step that turns back
 _SURE = 0.1  # share of the residual that a step leaves, below which the estimate of it is one
-_SAME_SIZE, _REPEATED = 1e-3, 4  # steps whose sizes differ by so little go to and fro; how many
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
 
 
@@ -155,13 +156,22 @@ def _iterate(
     w1: Array,
     dq: Array,
 ) -> tuple[int, bool]:
-    """Newton's step from a point; its outcome, and whether its forces are held back."""
+    """Newton's step from a point; its outcome, and whether it is none of the whole equations.
+
+    That is where forces are held back, or A is without their derivatives.
+    """
     linearise(system, stage, here, linear)
-    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq)
+    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, not system.forces)
     held = outcome == HELD
     # so near a solution that an inequality is not solved for rounding errors
     near = outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * slip
-    return CONVERGED if held or near else outcome, held
+    if outcome == QP_FAILED and not near and system.forces:
+        straighten(system, stage, here, linear)
+        outcome, held = (
+            newton_step(system, stage, here, linear, tolerances.slip, w1, dq, True),
+            True,
+        )
+    return CONVERGED if near or outcome == HELD else outcome, held
 
 
 @inlined
@@ -206,6 +216,15 @@ def _write_known(
         there.sums[SLIP] = left * here.sums[SLIP]
 
 
+@jit
+def _turns_back(system: System, dq: Array, last: Array, size: float, before: float) -> bool:
+    """Whether a step leads back most of the way of the last one, as between two places."""
+    along = 0.0
+    for l in range(dq.size):
+        along += system.inertias[l] * dq[l] * last[l]
+    return size < math.inf and size > _BACK * before and -along > _BACK * size * before
+
+
 @inlined
 def _go(
     system: System,
@@ -213,10 +232,11 @@ def _go(
     here: StageIterate,
     dq: Array,
     w1: Array,
+    t: float,
     there: StageIterate,
 ) -> tuple[float, int]:
-    """Evaluate the end of a step, halved while G is far too large; the residual, and tries."""
-    t, residual, large = 1.0, math.inf, _LARGE if system.forces else _LARGE_OF_WEIGHTS
+    """Evaluate a share t of a step, halved while G is far too large; the residual, and tries."""
+    residual, large = math.inf, _LARGE if system.forces else _LARGE_OF_WEIGHTS
     for tries in range(_MOST_TRIES):
         residual = try_step(system, stage, here, dq, w1, t, there)
         if residual <= large * max(here.sums[RESIDUAL], system.tree.weight):
@@ -253,14 +273,14 @@ def solve_stage(
         Outcome, and whether the last point that was accepted is `there` instead of `here`.
     """
     w1 = np.empty((count_rows(system, stage), here.w.shape[1]))
-    dq, before = np.empty(here.v.size), math.inf
+    dq, last, before = np.empty(here.v.size), np.zeros(here.v.size), math.inf
     evaluate(system, stage, here, True)
     clear_slopes(here)
     evaluations, iterations, swapped, work = 1, 0, False, 0
     over = residual_over(system, stage, here, tolerances)
     outcome, solved, rounded = CONVERGED, not here.sums[RESIDUAL] < np.inf, False
     each = work_of(largest_tree(system), here.n_active[0])
-    slip, repeated = max(tolerances.slip, tolerances.place), 0
+    slip, turned = max(tolerances.slip, tolerances.place), 0
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
             outcome = ITERATION_LIMIT
@@ -273,16 +293,21 @@ def solve_stage(
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
         left = (size / before) ** 2 if 0.0 < before < math.inf and not held else 1.0
-        repeated = repeated + 1 if abs(size - before) < _SAME_SIZE * size else 0
-        if outcome == CONVERGED and repeated >= _REPEATED:
-            outcome = STALLED  # between places where a contact is, and is none
+        turns = system.forces and _turns_back(system, dq, last, size, before)
+        copy_vector(dq, last)
+        turned += turns
+        if outcome == CONVERGED and turned > _MOST_TURNS:
+            outcome = STALLED
         if outcome != CONVERGED:
             break
-        known = _is_known(system, stage, here, linear, tolerances, left, over, slip, w1, dq)
+        known = not turns and _is_known(
+            system, stage, here, linear, tolerances, left, over, slip, w1, dq
+        )
         if known:
             _write_known(system, stage, here, dq, w1, left, there)
         else:
-            residual, tries = _go(system, stage, here, dq, w1, there)
+            t = _SHORTEN if turns else 1.0
+            residual, tries = _go(system, stage, here, dq, w1, t, there)
             evaluations += min(tries, _MOST_TRIES)
             counts[REJECTED] += tries - 1
             size = math.inf if tries > 1 or held else size
