@@ -160,7 +160,10 @@ class DeviceScene:
         """The same on a device, with arrays of a type."""
         structure = dataclasses.replace(self.structure, staged=device.platform == "cpu")
         cast = jax.tree.map(lambda array: np.asarray(array, dtype), self)
-        placed: DeviceScene = jax.device_put(dataclasses.replace(cast, structure=structure), device)
+        with jax.enable_x64(np.dtype(dtype) == np.float64):
+            placed: DeviceScene = jax.device_put(
+                dataclasses.replace(cast, structure=structure), device
+            )
         return placed
 
     def save(self, path: str | os.PathLike[str]) -> None:
