@@ -135,6 +135,11 @@ def _crossings(a: _Boxes, b: _Boxes, tilt: float) -> _Crossings:
     return _Crossings(n, gap, fits)
 
 
+def _flat(x: Array) -> Array:
+    """Pairs of edges on one axis, shape (..., 144, p, K)."""
+    return x.reshape(*x.shape[:-4], -1, *x.shape[-2:])
+
+
 def _separating(before: _Boxes, a: _Boxes, b: _Boxes, limit: Array) -> tuple[Array, Array]:
     """Directions from b to a in which they touch first, (3, p, K), and whether within `limit`."""
     shape = a.levels.shape[1:]
@@ -146,16 +151,19 @@ def _separating(before: _Boxes, a: _Boxes, b: _Boxes, limit: Array) -> tuple[Arr
     past = jnp.where(dot(was.normal, at.normal) < 0.0, -was.gap, was.gap)
     steady = was.fits & (jnp.abs(past - at.gap) <= 2.0 * motion)
     past = jnp.where(steady, past, at.gap)
-    flat = lambda x: x.reshape(*x.shape[:-4], -1, *x.shape[-2:])  # noqa: E731
     none = jnp.full((), -jnp.inf, a.levels.dtype)
     s1 = jnp.concatenate(
-        [_heights(a, b).min(1), _heights(b, a).min(1), flat(jnp.where(at.fits, at.gap, none))]
+        [_heights(a, b).min(1), _heights(b, a).min(1), _flat(jnp.where(at.fits, at.gap, none))]
     )
     s0 = jnp.concatenate(
-        [_heights(before, b).min(1), _heights(b, before).min(1), flat(jnp.where(at.fits, past, none))]
+        [
+            _heights(before, b).min(1),
+            _heights(b, before).min(1),
+            _flat(jnp.where(at.fits, past, none)),
+        ]
     )
     normals = jnp.broadcast_to(b.normals, (*b.normals.shape[:2], *shape))
-    ways = jnp.concatenate([normals, -a.normals, flat(at.normal)], axis=1)
+    ways = jnp.concatenate([normals, -a.normals, _flat(at.normal)], axis=1)
     passed = (s0 > -_RESTING) & (s1 < s0)
     when = jnp.where(passed, s0 / jnp.where(passed, s0 - s1, 1.0), none)
     inside = jnp.where(passed.any(0), when.argmax(0), s0.argmax(0))
@@ -178,11 +186,10 @@ def _on_faces(a: _Boxes, b: _Boxes, towards: Array, limit: Array) -> tuple[Array
     return near & (score.max(0) > 0.0) & (gap < limit), face
 
 
-def _planes(own: _Boxes, face: Array) -> Array:
-    """Planes of faces in the frames of their bodies, (4, 8, p, K)."""
-    table = jnp.concatenate([own.normals, own.levels[None]])
-    table = jnp.broadcast_to(table, (*table.shape[:3], face.shape[-1]))
-    return jnp.take_along_axis(table, face[None], 1)
+def _rows(table: Array, number: Array) -> Array:
+    """Features of a table, (c, f, p, K or 1), by their numbers, (x, p, K), shape (c, x, p, K)."""
+    table = jnp.broadcast_to(table, (*table.shape[:3], number.shape[-1]))
+    return jnp.take_along_axis(table, number[None], 1)
 
 
 def _add(
@@ -199,50 +206,63 @@ def _add(
     """
     count, lanes = near.shape
     own, b = map(_boxes, _of_pairs(scene)[0])
-    listed = held.listed.reshape(-1, count, lanes)
-    planes = held.planes.reshape(4, -1, count, lanes)
-    points = held.points.reshape(3, -1, count, lanes)
-    n, parts = len(_SIGNS), []
-    for k, (on, touched) in enumerate(((True, b), (False, own))):
-        ok, face = (
-            _on_faces(a, b, held.towards, limit) if on else _on_faces(b, a, -held.towards, limit)
-        )
-        new, old = _planes(touched, face), planes[:, k * n : (k + 1) * n]
-        same = listed[k * n : (k + 1) * n] & (new == old).all(0)
-        parts.append((ok & near & ~same, new))
+    listed, points, planes = (
+        x.reshape(*x.shape[:-2], -1, count, lanes) for x in (held.listed, held.points, held.planes)
+    )
+    n, new = len(_SIGNS), list[tuple[Array, ...]]()
+    for one, other, touched, way in ((a, b, b, held.towards), (b, a, own, -held.towards)):
+        on, face = _on_faces(one, other, way, limit)
+        plane = _rows(jnp.concatenate([touched.normals, touched.levels[None]]), face)
+        some = slice(len(new) * n, (len(new) + 1) * n)
+        same = listed[some] & (plane == planes[:, some]).all(0)
+        new.append((on & near & ~same, points[:, some], plane))
+    known = jnp.where(listed[2 * n :], held.crossed, -1)
+    crossed, *crossings = _new_crossings(held.towards, known, own, a, b, near, limit)
+    new.append(tuple(crossings))
+    added, at, plane = (jnp.concatenate(parts, axis=-3) for parts in zip(*new, strict=True))
+    found = listed | added, jnp.where(added, at, points), jnp.where(added, plane, planes)
+    all_listed, points, planes = (x.reshape(*x.shape[:-3], -1, lanes) for x in found)
+    return Held(all_listed, points, planes, crossed, held.towards), added.any((0, 1))
+
+
+def _new_crossings(
+    towards: Array, known: Array, own: _Boxes, a: _Boxes, b: _Boxes, near: Array, limit: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Pairs of edges that cross, the nearest of those that are not known in the free places.
+
+    Args:
+        towards: directions from b to a in which they touch, shape (3, p, K).
+        known: numbers of pairs of edges, -1: a free place, shape (CROSSINGS, p, K).
+        own: first boxes in their bodies' frames.
+        a: first boxes in the frames of the second ones' bodies.
+        b: second boxes there.
+        near: pairs that may touch, shape (p, K).
+        limit: largest distance of what touches [m], shape (p, K).
+
+    Returns:
+        Numbers of all, which are new, and the points and planes of these.
+    """
     found = _crossings(a, b, _TILT)
     e, f = a.edges[:, :, None], b.edges[:, None]
     s, t = _crossing(a.starts[:, :, None], e, b.starts[:, None], f)
-    beyond = [jnp.maximum(-x, x - 1.0) * length(y) for x, y in ((s, e), (t, f))]
-    facing = (dot(found.normal, held.towards[:, None, None]) >= _FACING) | (found.gap > 0.0)
+    facing = (dot(found.normal, towards[:, None, None]) >= _FACING) | (found.gap > 0.0)
     ok = found.fits & (found.gap < limit) & facing & near
-    ok = ok & (beyond[0] <= BORDER) & (beyond[1] <= BORDER)
-    flat = lambda x: x.reshape(*x.shape[:-4], -1, *x.shape[-2:])  # noqa: E731
-    ok, number = flat(ok), jnp.arange(len(_EDGES) ** 2)[:, None, None]
+    for x, edge in ((s, e), (t, f)):
+        ok = ok & (jnp.maximum(-x, x - 1.0) * length(edge) <= BORDER)
+    ok, number = _flat(ok), jnp.arange(len(_EDGES) ** 2)[:, None, None]
     for x in range(CROSSINGS):
-        ok = ok & ~(listed[2 * n + x] & (number == held.crossed[x]))
-    free = ~listed[2 * n :]
-    rank = jnp.cumsum(free, axis=0) - 1
-    gaps = jnp.moveaxis(jnp.where(ok, flat(found.gap), jnp.inf), 0, -1)
-    least, order = lax.top_k(-gaps, CROSSINGS)
-    order, least = (jnp.moveaxis(x, -1, 0) for x in (order, least))
-    take = lambda x: jnp.take_along_axis(x, jnp.maximum(rank, 0), 0)  # noqa: E731
-    chosen, fresh = take(order), free & (take(least) > -jnp.inf)
-    pick = lambda x: jnp.take_along_axis(flat(x), chosen[None], -3)  # noqa: E731
-    normal = pick(found.normal)
-    start = pick(jnp.broadcast_to(b.starts[:, None], found.normal.shape))
-    whole = (3, *found.gap.shape)
-    at = pick(jnp.broadcast_to(own.starts[:, :, None], whole)) + pick(s[None]) * pick(
-        jnp.broadcast_to(own.edges[:, :, None], whole)
-    )
-    parts.append((fresh, jnp.concatenate([normal, dot(normal, start)[None]])))
-    added = jnp.concatenate([part[0] for part in parts])
-    planes = jnp.where(added, jnp.concatenate([part[1] for part in parts], axis=1), planes)
-    points = points.at[:, 2 * n :].set(jnp.where(fresh, at, points[:, 2 * n :]))
-    crossed = jnp.where(fresh, chosen, held.crossed)
-    merged = lambda x: x.reshape(*x.shape[:-3], -1, lanes)  # noqa: E731
-    new = Held(merged(listed | added), merged(points), merged(planes), crossed, held.towards)
-    return new, added.any((0, 1))
+        ok = ok & (number != known[x])
+    gaps = jnp.moveaxis(jnp.where(ok, _flat(found.gap), jnp.inf), 0, -1)
+    ranked = [jnp.moveaxis(x, -1, 0) for x in lax.top_k(-gaps, CROSSINGS)]
+    free = known < 0
+    rank = jnp.maximum(jnp.cumsum(free, axis=0) - 1, 0)
+    nearest, chosen = (jnp.take_along_axis(x, rank, 0) for x in ranked)
+    i, j = chosen // len(_EDGES), chosen % len(_EDGES)
+    normal, along = _rows(_flat(found.normal), chosen), _rows(_flat(s)[None], chosen)
+    level = dot(normal, _rows(b.starts, j))
+    points = _rows(own.starts, i) + along * _rows(own.edges, i)
+    planes, new = jnp.concatenate([normal, level[None]]), free & (nearest > -jnp.inf)
+    return jnp.where(new, chosen, known), new, points, planes
 
 
 def _crossing(p: Array, e: Array, x: Array, f: Array) -> tuple[Array, Array]:
@@ -296,7 +316,9 @@ def _spun(M: Array, turn: Array) -> Array:
     angle = length(turn)
     axis = turn / jnp.where(angle > 0.0, angle, 1.0)
     c, s = jnp.cos(angle), jnp.sin(angle)
-    columns = [c * M[i] + s * cross(axis, M[i]) + (1.0 - c) * dot(axis, M[i]) * axis for i in range(3)]
+    columns = [
+        c * M[i] + s * cross(axis, M[i]) + (1.0 - c) * dot(axis, M[i]) * axis for i in range(3)
+    ]
     return jnp.stack([*columns, M[3]])
 
 
@@ -324,7 +346,9 @@ def are_over(scene: DeviceScene, planes: Array, p: Array) -> Array:
     n, parts = len(_SIGNS) * len(scene.structure.pairs), []
     for k, box in enumerate((other, one)):
         x, normal = p[:, k * n : (k + 1) * n], planes[:3, k * n : (k + 1) * n]
-        faces = [jnp.tile(table, (1, 1, len(_SIGNS), 1)) for table in (box.normals, box.levels[None])]
+        faces = [
+            jnp.tile(table, (1, 1, len(_SIGNS), 1)) for table in (box.normals, box.levels[None])
+        ]
         across = jnp.abs(dot(faces[0], normal[:, None])) < _FACING
         high = dot(faces[0], x[:, None]) - faces[1][0] > 2.0 * BORDER
         parts.append(~(across & high).any(0))

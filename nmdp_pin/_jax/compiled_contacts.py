@@ -125,7 +125,9 @@ def _check(pairs: ContactPairs, terrain: Terrain) -> None:
     spheres = np.flatnonzero(~of_boxes)
     places = np.column_stack([pairs.points, pairs.local])[spheres]
     of_places = len(np.unique(places, axis=0))
-    if several or of_places < len(np.unique(np.column_stack([places, pairs.rows[spheres]]), axis=0)):
+    if several or of_places < len(
+        np.unique(np.column_stack([places, pairs.rows[spheres]]), axis=0)
+    ):
         raise IntegratorError(
             "JAX has terrains in which each contact point may touch one shape, and boxes that are "
             "all of their bodies; this scene has several: use the compiled rollout"

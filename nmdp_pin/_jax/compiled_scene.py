@@ -111,5 +111,3 @@ def _ball_springs(springs: Springs, standing: np.ndarray, nv: int) -> dict[str, 
     rest[springs.ball_coordinates[:, None] + np.arange(4)] = springs.ball_rest
     stiffness[springs.ball_dofs[:, None] + np.arange(3)] = springs.ball_stiffness[:, None]
     return {"ball_rest": rest, "ball_stiffness": stiffness}
-
-

@@ -137,25 +137,17 @@ def place_contacts(scene: DeviceScene, at: Listed, P: Array, P0: Array) -> Touch
         index, number = _first(touching, structure.most)
         touching, overflow = jnp.arange(structure.most)[:, None] < number, number > structure.most
         body, other = jnp.asarray(carriers)[index], jnp.asarray(touched)[index]
-        take = lambda x: (  # noqa: E731
-            x[..., 0][..., index]
-            if x.shape[-1] == 1
-            else jnp.take_along_axis(x, index[(None,) * (x.ndim - 2)], -2)
-        )
-        points, radii, friction, surface = jax.tree.map(take, (points, radii, friction, surface))
-    one_hot = lambda x: (np.arange(n)[:, None, None] == x).astype(P.dtype)  # noqa: E731
-    of = lambda x, b: (  # noqa: E731
-        jnp.take_along_axis(x, b[None, None], 2) if b.shape[1] > 1 else x[:, :, b[:, 0]]
-    )
-    M, M0, frame = of(P, body), of(P0, body), None
+        given = points, radii, friction, surface
+        points, radii, friction, surface = jax.tree.map(lambda x: _taken(x, index), given)
+    M, M0, frame = _of(P, body), _of(P0, body), None
     if structure.of_bodies:
-        frame = of(P, other)
-        M0 = relative(of(P0, other), M0)
+        frame = _of(P, other)
+        M0 = relative(_of(P0, other), M0)
     return Touching(
         depths=depths,
         touching=touching,
-        one_hot=one_hot(body),
-        other=one_hot(other) if structure.of_bodies else None,
+        one_hot=_one_hot(body, n, P),
+        other=_one_hot(other, n, P) if structure.of_bodies else None,
         radius=radii,
         friction=friction,
         points=points,
@@ -165,6 +157,28 @@ def place_contacts(scene: DeviceScene, at: Listed, P: Array, P0: Array) -> Touch
         M0=M0,
         overflow=overflow,
     )
+
+
+def _whole(x: Array, K: int) -> Array:
+    """An array with all lanes."""
+    return jnp.broadcast_to(x, (*x.shape[:-1], K))
+
+
+def _taken(x: Array, index: Array) -> Array:
+    """Rows of contacts, (..., m, K or 1), by their indices, (s, K)."""
+    if x.shape[-1] == 1:
+        return x[..., 0][..., index]
+    return jnp.take_along_axis(x, index[(None,) * (x.ndim - 2)], -2)
+
+
+def _of(P: Array, body: Array) -> Array:
+    """Placements of the bodies of contacts, (s, K or 1)."""
+    return P[:, :, body[:, 0]] if body.shape[1] == 1 else _taken(P, body)
+
+
+def _one_hot(body: Array, n: int, like: Array) -> Array:
+    """1 where a contact is one of a body, shape (n, s, K or 1)."""
+    return (np.arange(n)[:, None, None] == body).astype(like.dtype)
 
 
 def _with_held(
@@ -185,9 +199,8 @@ def _with_held(
     m, none = len(ends[0]), jnp.zeros_like(held.points)
     rest = None if surface.bend is None else (none, none, none[0])
     new = Surface(held.planes[:3], held.planes[3], *(rest or (None, None, None)))
-    whole = lambda a: jnp.broadcast_to(a, (*a.shape[:-1], K))  # noqa: E731
-    surface = jax.tree.map(lambda a, b: jnp.concatenate([whole(a), b], -2), surface, new)
-    points = jnp.concatenate([whole(points), held.points], axis=1)
+    surface = jax.tree.map(lambda a, b: jnp.concatenate([_whole(a, K), b], -2), surface, new)
+    points = jnp.concatenate([_whole(points, K), held.points], axis=1)
     radii = jnp.concatenate([radii, jnp.zeros((m, 1), radii.dtype)])
     rubbing = jnp.tile(scene.box_friction, m // len(scene.box_friction))
     friction = jnp.concatenate([friction, rubbing[:, None]])
@@ -257,15 +270,10 @@ def contact_stiffness(scene: DeviceScene, t: Touching, h: Array) -> tuple[Array,
     if t.other is None:
         return own, None
     F = _wrenches(scene, t, t.P, h)[0]
-    turn = lambda w: jnp.stack([cross(axis, w) for axis in _units(w)], axis=1)  # noqa: E731
     # a motion of both carries the wrench along: w x f, and v x f + w x m
-    none = jnp.zeros_like(turn(F[:3]))
-    carried = jnp.concatenate(
-        [
-            jnp.concatenate([none, turn(F[:3])], axis=1),
-            jnp.concatenate([turn(F[:3]), turn(F[3:])], axis=1),
-        ]
-    )
+    f, m = (jnp.stack([cross(axis, w) for axis in _units(w)], axis=1) for w in (F[:3], F[3:]))
+    rows = [jnp.concatenate(row, axis=1) for row in ((jnp.zeros_like(f), f), (f, m))]
+    carried = jnp.concatenate(rows)
     by_other = carried - by_own
     own = own - (by_other[:, :, None] * t.other).sum(-2)
     one, other = t.one_hot, t.other

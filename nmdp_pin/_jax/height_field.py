@@ -83,7 +83,9 @@ def _closest(corners: Sequence[Array], n: Array, p: Array) -> tuple[Array, Array
         on_edge = jnp.where(s == 1.0, corners[(k + 1) % 3], start + s * edge)
         squared = dot(p - on_edge, p - on_edge)
         nearer = ~over & (squared < least)
-        own = jnp.where(s == 1.0, _CORNER + (k + 1) % 3, jnp.where(s == 0.0, _CORNER + k, _EDGE + k))
+        own = jnp.where(
+            s == 1.0, _CORNER + (k + 1) % 3, jnp.where(s == 0.0, _CORNER + k, _EDGE + k)
+        )
         least, foot = jnp.where(nearer, squared, least), jnp.where(nearer, on_edge, foot)
         feature = jnp.where(nearer, own, feature)
     return least, feature, foot
@@ -110,16 +112,18 @@ def field_surfaces(scene: DeviceScene, p: Array) -> Surface:
     left, found = squared <= around * (1.0 + _FLAT), []
     for slot in range(MINIMA):
         chosen = jnp.argmin(jnp.where(left, squared, jnp.inf), axis=0)[None]
-        take = lambda x, at=chosen: jnp.take_along_axis(x, at[None], 1)[:, 0]  # noqa: E731
-        point = take(foot)
-        there = jnp.take_along_axis(left, chosen, 0)[0]
+        point, normal, *kept = (_taken(x, chosen) for x in (foot, n, *corners))
+        there, which = (jnp.take_along_axis(x, chosen, 0)[0] for x in (left, feature))
         left = left & (jnp.abs(foot - point[:, None]).max(0) > _SAME)
         if slot == 0:
             left = left & (above > 0.0)
-        which = jnp.take_along_axis(feature, chosen, 0)[0]
-        kept = [take(corner) for corner in corners]
-        found.append(_described(p, above, point, take(n), kept, which, there))
+        found.append(_described(p, above, point, normal, kept, which, there))
     return Surface(*(jnp.concatenate(parts, axis=-2) for parts in zip(*found, strict=True)))
+
+
+def _taken(vectors: Array, chosen: Array) -> Array:
+    """Vectors of chosen faces, shapes (3, f, m, K) and (1, m, K)."""
+    return jnp.take_along_axis(vectors, chosen[None], 1)[:, 0]
 
 
 def _described(

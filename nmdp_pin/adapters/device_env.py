@@ -6,9 +6,9 @@ import numpy as np
 
 from nmdp_pin._jax.roller import check_type, device_named
 from nmdp_pin._jax.schedule import Commands, roll
-from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.adapters.gymnasium import SimulatorEnv
+from nmdp_pin.adapters.locomotion import States
 from nmdp_pin.device import device_scene
 from nmdp_pin.errors import StateError
 
@@ -50,11 +50,11 @@ class DeviceEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._scene = device_scene(env.simulator).on(self._device, dtype)
         self._gains = env.motors.command(np.zeros(len(env.motors)))
         start = env.simulator.state()
-        self._state = State(np.zeros(n), np.tile(start.q, (n, 1)), np.tile(start.v, (n, 1)))
+        self._state = States(np.zeros(n), np.tile(start.q, (n, 1)), np.tile(start.v, (n, 1)))
         self._done = np.ones(n, bool)
 
     @property
-    def state(self) -> State:
+    def state(self) -> States:
         """States of the episodes: t, q and v have the shapes (n,), (n, nq) and (n, nv)."""
         return self._state
 
@@ -83,12 +83,12 @@ class DeviceEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         x, status = self._stepped(actions)
         moved = (status == Status.CONVERGED.code) & ~fresh
         q, v = np.split(x, [before.q.shape[1]], axis=1)
-        self._state = after = State(
+        self._state = after = States(
             before.t + env.dt * moved,
             np.where(moved[:, None], q, before.q),
             np.where(moved[:, None], v, before.v),
         )
-        ends = State(before.t + env.dt, after.q, after.v)
+        ends = States(before.t + env.dt, after.q, after.v)
         rewards = sum(env.task.rewards(env.base, before, ends, actions).values())
         terminated = moved & env.terminates & ~env.task.healthy(env.base, after)
         truncated = ~fresh & (~moved | (after.t > env.duration - 0.5 * env.dt))
@@ -103,20 +103,14 @@ class DeviceEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         t[some] = 0.0
         for i in some:
             q[i], v[i] = self._env.task.start(self._env.simulator.robot, self.np_random)
-        self._state = State(t, q, v)
+        self._state = States(t, q, v)
 
     def _stepped(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """[q; v] at the ends, shape (n, nx), and codes of the statuses, shape (n,)."""
         tau, target = self._env.motors.asked(actions)
-        row, rest = (lambda x: x[None, :, None]), np.zeros(tau.shape[1])
-        commands = Commands(
-            tau=tau.T[None],
-            kp=row(self._gains.kp),
-            kd=row(self._gains.kd),
-            q_target=target.T[None],
-            v_target=row(rest),
-            force=row(rest),
-        )
+        gains = np.array([self._gains.kp, self._gains.kd, np.zeros(tau.shape[1])])
+        kp, kd, rest = gains[:, None, :, None]
+        commands = Commands(tau.T[None], kp, kd, target.T[None], rest, rest)
         data = self._state.q.T, self._state.v.T, commands, np.asarray(self._env.dt)
         data = jax.tree.map(lambda x: np.asarray(x, self._dtype), data)
         with jax.enable_x64(self._dtype == "float64"), jax.default_device(self._device):

@@ -1,7 +1,7 @@
 """Locomotion tasks: observations, rewards and ends of episodes."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -14,11 +14,17 @@ from nmdp_pin.errors import StateError
 FARTHEST = 100.0  # [m, rad] what is observed of a configuration lies within it
 
 
+class States(NamedTuple):
+    """States of n robots, as `State`: shapes (n,), (n, nq) and (n, nv)."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+
+
 @dataclass(frozen=True, kw_only=True)
 class Forward:
-    """Task of moving forward along x and staying upright.
-
-    States may be those of many robots, whose q, v and actions have them as their first axis.
+    """Task of moving forward along x and staying upright, of one robot or many at a time.
 
     Reward of a step: forward_weight * speed along x + healthy_reward - control_weight * |a|^2
     - lateral_weight * |speed along y|, with a the action in [-1, 1].
@@ -49,7 +55,7 @@ class Forward:
         dq, v = random.uniform(-self.noise, self.noise, (2, nv))
         return pin.integrate(robot.model, robot.standing, dq), v
 
-    def observation(self, base: "Base", state: State) -> np.ndarray:
+    def observation(self, base: "Base", state: State | States) -> np.ndarray:
         """Configuration without the position on the ground, then v clipped to `fastest`."""
         q = np.delete(state.q, base.ground, axis=-1)
         if base.rotation is not None:
@@ -61,19 +67,19 @@ class Forward:
         )
         return result
 
-    def observed_range(self, base: "Base", state: State) -> tuple[np.ndarray, np.ndarray]:
+    def observed_range(self, base: "Base", state: State | States) -> tuple[np.ndarray, np.ndarray]:
         """Bounds of the observations, all finite."""
         n, nv = state.q.shape[-1] - len(base.ground), state.v.shape[-1]
         high = np.concatenate([np.full(n, FARTHEST), np.full(nv, self.fastest)])
         return -high, high
 
-    def healthy(self, base: "Base", state: State) -> Any:
+    def healthy(self, base: "Base", state: State | States) -> Any:
         """Whether the robot is upright."""
         (low, high), height = self.healthy_height, state.q[..., base.height]
         return (low < height) & (height < high) & (np.abs(base.tilt(state.q)) < self.healthy_tilt)
 
     def rewards(
-        self, base: "Base", before: State, after: State, action: np.ndarray
+        self, base: "Base", before: State | States, after: State | States, action: np.ndarray
     ) -> dict[str, Any]:
         """The terms of the reward by name; their sum is the reward."""
         moved, time = base.place(after.q) - base.place(before.q), np.subtract(after.t, before.t)
