@@ -209,7 +209,9 @@ def linearise(scene: DeviceScene, start: StepStart, torque: Torque, at: Trial, h
     sums, between = stage(structure, h, stiffness_of, at.P, start.target, at.contacts)
     A = stage(structure, h, project, at.S, sums, between, at.wrenches)
     own = lambda q: joint_residual(scene, start, torque, q, h)[0]  # noqa: E731
-    return A + stage(structure, h, lambda q: by_tangents(structure, own, q), at.q)
+    coupled = len(scene.factors) > 0  # by springs of several joints
+    along = lambda q: by_tangents(structure, own, q, coupled=coupled)  # noqa: E731
+    return A + stage(structure, h, along, at.q)
 
 
 def gains_energy(scene: DeviceScene, start: StepStart, at: Trial, stored: Array, h: Array) -> Array:
