@@ -48,6 +48,7 @@ class Touching(NamedTuple):
         touching: whether contacts touch, shape (s, K).
         one_hot: 1 where a contact is one of a body, else 0, shape (n, s, K or 1).
         other: likewise of the body that it touches; None where it is the world of all.
+        couple: likewise of the two bodies that touch in it, see `_couples`, shape (c, s, K or 1).
         radius: radii of the spheres [m], shape (s, K or 1).
         friction: coefficients, shape (s, K or 1).
         points: centres in the frames of their bodies [m], shape (3, s, K or 1).
@@ -62,6 +63,7 @@ class Touching(NamedTuple):
     touching: Array
     one_hot: Array
     other: Array | None
+    couple: Array | None
     radius: Array
     friction: Array
     points: Array
@@ -131,12 +133,13 @@ def place_contacts(scene: DeviceScene, at: Listed, P: Array, P0: Array) -> Touch
             scene, at.held, P, points, radii, friction, surface
         )
         touching = jnp.concatenate([touching, at.held.listed & (depth > 0.0)])
-    body, other = carriers[:, None], touched[:, None]
+    named, couples = _couples(carriers, touched, n)
+    body, other, couple = carriers[:, None], touched[:, None], couples[:, None]
     overflow = jnp.zeros(P.shape[-1], bool)
     if len(carriers) > structure.most:
         index, number = _first(touching, structure.most)
         touching, overflow = jnp.arange(structure.most)[:, None] < number, number > structure.most
-        body, other = jnp.asarray(carriers)[index], jnp.asarray(touched)[index]
+        body, other, couple = (jnp.asarray(x)[index] for x in (carriers, touched, couples))
         given = points, radii, friction, surface
         points, radii, friction, surface = jax.tree.map(lambda x: _taken(x, index), given)
     M, M0, frame = _of(P, body), _of(P0, body), None
@@ -148,6 +151,7 @@ def place_contacts(scene: DeviceScene, at: Listed, P: Array, P0: Array) -> Touch
         touching=touching,
         one_hot=_one_hot(body, n, P),
         other=_one_hot(other, n, P) if structure.of_bodies else None,
+        couple=_one_hot(couple, len(named), P) if structure.of_bodies else None,
         radius=radii,
         friction=friction,
         points=points,
@@ -157,6 +161,24 @@ def place_contacts(scene: DeviceScene, at: Listed, P: Array, P0: Array) -> Touch
         M0=M0,
         overflow=overflow,
     )
+
+
+def _couples_of(structure: Structure) -> np.ndarray:
+    """Pairs of bodies that touch each other, shape (c, 2)."""
+    ends = held_bodies(structure) if structure.pairs else np.zeros((2, 0), int)
+    carriers, touched = (
+        np.concatenate([x, y]).astype(int)
+        for x, y in zip((structure.carriers, structure.touched), ends, strict=True)
+    )
+    return _couples(carriers, touched, len(structure.parents))[0]
+
+
+def _couples(carriers: np.ndarray, touched: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of bodies that touch, (c, 2), and which one each contact is of, -1: the world, (m,)."""
+    both = np.stack([carriers, touched], axis=1)
+    named = np.unique(both[(both < n).all(axis=1)], axis=0)
+    same = (both[:, None] == named).all(axis=2)
+    return named, np.where(same.any(axis=1), same.argmax(axis=1) if len(named) else 0, -1)
 
 
 def _whole(x: Array, K: int) -> Array:
@@ -276,10 +298,11 @@ def contact_stiffness(scene: DeviceScene, t: Touching, h: Array) -> tuple[Array,
     carried = jnp.concatenate(rows)
     by_other = carried - by_own
     own = own - (by_other[:, :, None] * t.other).sum(-2)
-    one, other = t.one_hot, t.other
-    cross_terms = (by_other[:, :, None, None] * one[:, None] * other[None]).sum(-2)
-    cross_terms -= (by_own[:, :, None, None] * other[:, None] * one[None]).sum(-2)
-    return own, cross_terms
+    pairs, n = _couples_of(scene.structure), len(scene.structure.parents)
+    between = jnp.zeros((6, 6, n, n, own.shape[-1]), own.dtype)
+    for stiffness, (x, y) in ((by_other, pairs.T), (-by_own, pairs.T[::-1])):
+        between = between.at[:, :, x, y].add((stiffness[:, :, None] * t.couple).sum(-2))
+    return own, between
 
 
 def _units(like: Array) -> list[Array]:
