@@ -6,17 +6,14 @@ import numpy as np
 
 from nmdp_pin._dynamics.surface_twists import refuse_surface_motion
 from nmdp_pin._integrators.pbd import Pbfd
-from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE, SPHERE, DeviceScene, Structure
+from nmdp_pin._jax.compiled_contacts import contacts_of
+from nmdp_pin._jax.scene import DeviceScene, Structure
 from nmdp_pin._kernels.algebra.manifold import Manifold
-from nmdp_pin._kernels.geometry.contacts import SPHERE_PLANE, SPHERE_SOLID, ContactPairs
-from nmdp_pin._kernels.step.position_records import Scene
 from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._kernels.tree.springs import Springs
 from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import IntegratorError
-
-MOST_CONTACTS = 32  # contacts of a lane that act at once, of those that touch
-_SHAPES = (PLANE, BOX, SPHERE, CAPSULE)
 
 
 def scene_of(simulator: Simulator) -> DeviceScene:
@@ -33,19 +30,17 @@ def scene_of(simulator: Simulator) -> DeviceScene:
             f"{f' with {method.optimiser!r}' if isinstance(method, Pbfd) else ''}"
         )
     refuse_surface_motion(simulator.robot, simulator.terrain, "JAX")
-    step = method.memory
-    return _arrays(step.scene, np.array(simulator.robot.standing, float), method)
+    return _arrays(method, np.array(simulator.robot.standing, float), simulator.terrain)
 
 
-def _arrays(scene: Scene, standing: np.ndarray, method: Pbfd) -> DeviceScene:
-    """The arrays of a compiled scene."""
-    tree, joints, law, pairs = scene.tree, scene.joints, scene.law, scene.candidates
+def _arrays(method: Pbfd, standing: np.ndarray, terrain: Terrain) -> DeviceScene:
+    """The arrays of a method."""
+    scene = method.memory.scene
+    tree, joints, law = scene.tree, scene.joints, scene.law
     order, levels = _breadth_first(tree.parents)
     place_of = np.argsort(order)
-    _check(pairs)
-    table = np.concatenate([pairs.kinds[:, :1], pairs.shapes[:, :16]], axis=1)
-    rows = table[pairs.rows]
-    rows[:, 16] = pairs.friction
+    body_of = np.append(len(order), place_of)  # of joints; n: the world
+    of_structure, contacts = contacts_of(scene.candidates, terrain, body_of)
     springs = joints.springs
     structure = Structure(
         factors=_factors(tree.space),
@@ -55,11 +50,9 @@ def _arrays(scene: Scene, standing: np.ndarray, method: Pbfd) -> DeviceScene:
         dof_bodies=tuple(np.repeat(place_of, np.diff(tree.first_dofs)).tolist()),
         dofs=tuple(joints.dofs.tolist()),
         stops=tuple(np.maximum(joints.coordinates, 0).tolist()),
-        carriers=tuple(place_of[pairs.bodies[:, 0] - 1].tolist()),
-        kinds=tuple(sorted({int(kind) for kind in rows[:, 0]})),
         exponents=(law.alpha, law.beta, law.gamma),
         from_terrain=law.friction < 0.0,
-        most=MOST_CONTACTS,
+        **of_structure,
     )
     return DeviceScene(
         structure=structure,
@@ -75,9 +68,7 @@ def _arrays(scene: Scene, standing: np.ndarray, method: Pbfd) -> DeviceScene:
         factors=_factors_of(springs, len(tree.rotors)),
         springs=np.stack([springs.rest, springs.stiffness]),
         **_ball_springs(springs, standing, len(tree.rotors)),
-        points=pairs.local.T,
-        radii=pairs.radii,
-        shapes=rows.T.copy(),
+        **contacts,
         law=np.array([law.stiffness, law.friction, law.slip_speed]),
         options=np.array([method.memory.tolerance, method.memory.max_iterations]),
     )
@@ -122,21 +113,3 @@ def _ball_springs(springs: Springs, standing: np.ndarray, nv: int) -> dict[str, 
     rest[springs.ball_coordinates[:, None] + np.arange(4)] = springs.ball_rest
     stiffness[springs.ball_dofs[:, None] + np.arange(3)] = springs.ball_stiffness[:, None]
     return {"ball_rest": rest, "ball_stiffness": stiffness}
-
-
-def _check(pairs: ContactPairs) -> None:
-    """Refuse contacts other than those of the robot's spheres with simple shapes of the world."""
-    kinds = pairs.kinds[pairs.rows, 0]
-    spheres = np.isin(pairs.contact_kinds, (SPHERE_PLANE, SPHERE_SOLID)) & np.isin(kinds, _SHAPES)
-    if not spheres.all() or pairs.bodies[:, 1].any() or (pairs.bodies[:, 0] == 0).any():
-        raise IntegratorError(
-            "JAX has contacts of points and spheres of the robot with planes, boxes, balls and "
-            "capsules of the terrain; this scene has others: choose contact points "
-            "(contacts='feet'), or use the compiled rollout"
-        )
-    for point in np.unique(pairs.points):
-        if np.count_nonzero(pairs.points == point) > 1:
-            raise IntegratorError(
-                "JAX has terrains in which each contact point may touch one shape; this one has "
-                "several: use the compiled rollout"
-            )

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from nmdp_pin._jax.scene import FREE, PLANAR, SPHERICAL, UNBOUNDED, Structure
@@ -178,11 +179,20 @@ def difference(structure: Structure, q0: Array, q1: Array) -> Array:
     return jnp.stack([jnp.broadcast_to(part, q1.shape[1:]) for part in parts])
 
 
-def by_tangents(structure: Structure, function: Callable[[Array], Array], q: Array) -> Array:
-    """Derivative of a function of the configuration by its tangents, (nv, K) to (nv, nv, K)."""
+def by_tangents(
+    structure: Structure, function: Callable[[Array], Array], q: Array, *, coupled: bool
+) -> Array:
+    """Derivative of a function of the configuration by its tangents, (nv, K) to (nv, nv, K).
+
+    Unless coupled, each component depends on the dofs of its own joint alone: joints move at once.
+    """
+    number, joint = np.arange(structure.nv), np.zeros(structure.nv, int)
+    for j, (_, _, k, end) in enumerate(() if coupled else structure.factors):
+        number[k:end], joint[k:end] = range(end - k), j
     none = jnp.zeros((structure.nv, q.shape[-1]), q.dtype)
     moved = lambda d: function(integrate(structure, q, d))  # noqa: E731
     along = lambda d: jax.jvp(moved, (none,), (d,))[1]  # noqa: E731
-    basis = jnp.eye(structure.nv, dtype=q.dtype)[:, :, None] + none
-    derivative: Array = jax.vmap(along, out_axes=1)(basis)
+    seeds = jnp.asarray(np.arange(number.max() + 1)[:, None] == number, q.dtype)
+    found = jax.vmap(along, out_axes=1)(seeds[:, :, None] + none)
+    derivative: Array = jnp.where((joint[:, None] == joint)[:, :, None], found[:, number], 0.0)
     return derivative

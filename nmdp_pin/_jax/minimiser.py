@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from nmdp_pin._jax.box_pairs import Held, add_missed
+from nmdp_pin._jax.contacts import Listed
 from nmdp_pin._jax.joints import Torque, add_diagonal, motor_stiffness
 from nmdp_pin._jax.manifold import integrate
 from nmdp_pin._jax.scene import DeviceScene
@@ -170,7 +172,7 @@ def iterate(
     spent = trial.contacts.overflow & (account.evaluations == 1)
     account = account._replace(outcome=jnp.where(spent, BUDGET_SPENT, account.outcome))
     goes, taken = running & (account.outcome == RUNNING), running & accepted
-    account, start, again = _close(scene, start, trial, account, h)
+    account, start, again = _close(scene, start, trial, account, running, h, group)
     A, freed, signs = _linearised(scene, start, torque, h, at, trial, accepted, account.lam)
     found = Iterate(
         q=at.q,
@@ -190,7 +192,13 @@ def iterate(
 
 
 def _close(
-    scene: DeviceScene, start: StepStart, trial: Trial, account: Account, h: Array
+    scene: DeviceScene,
+    start: StepStart,
+    trial: Trial,
+    account: Account,
+    running: Array,
+    h: Array,
+    group: int,
 ) -> tuple[Account, StepStart, Array]:
     """Check lanes that have converged: their energy, and what touches and is not listed.
 
@@ -203,16 +211,34 @@ def _close(
 
     gained = stage(scene.structure, h, gains, start, trial, account.stored)
     outcome = jnp.where(ends & gained, ENERGY_GAINED, account.outcome)
-    contacts, depths = start.contacts, trial.contacts.depths
-    missed = (depths > 0.0) & ~contacts.listed & (outcome == CONVERGED)
-    again = missed.any(0)
-    start = start._replace(contacts=contacts._replace(listed=contacts.listed | missed))
+    listed, again = _missed(scene, start, trial, running & (outcome == CONVERGED), group)
+    start = start._replace(contacts=listed)
     lists = account.lists + again
     fresh = open_account(account.value)._replace(iterations=account.iterations, lists=lists)
     # beyond the most lists the outcome is the limit, as of the kernel
     limit = jnp.where(lists >= MOST_MISSED, ITERATION_LIMIT, RUNNING)
     fresh = fresh._replace(outcome=limit.astype(jnp.int32))
     return choose(again, fresh, account._replace(outcome=outcome)), start, again
+
+
+def _missed(
+    scene: DeviceScene, start: StepStart, trial: Trial, ends: Array, group: int
+) -> tuple[Listed, Array]:
+    """The contacts with those that touch at the ends of steps besides, and lanes with some."""
+    listed = start.contacts
+    missed = (trial.contacts.depths > 0.0) & ~listed.listed & ends
+    listed, added = listed._replace(listed=listed.listed | missed), missed.any(0)
+    if listed.held is None:
+        return listed, added
+
+    def look(some: Array, state: tuple[Held, Array]) -> tuple[Held, Array]:
+        held, more = add_missed(scene, *jax.tree.map(lambda x: x[..., some], (state[0], trial.P)))
+        put = lambda x, y: x.at[..., some].set(y, mode="drop")  # noqa: E731
+        result: tuple[Held, Array] = jax.tree.map(put, state, (held, more))
+        return result
+
+    held, more = in_groups(ends, group, look, (listed.held, jnp.zeros_like(added)))
+    return listed._replace(held=held), added | more
 
 
 def _linearised(

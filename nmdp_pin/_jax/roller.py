@@ -41,8 +41,7 @@ class DeviceRoller:
                 "backend 'jax' makes steps of fixed length: give the simulator control=Fixed(), "
                 f"got {type(simulator.control).__name__}"
             )
-        if dtype not in DTYPES:
-            raise IntegratorError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
+        check_type(dtype)
         if callable(command):
             raise ControlError(
                 "backend 'jax' takes a Command that holds for all steps and torques u, no function "
@@ -102,6 +101,12 @@ class DeviceRoller:
         return Commands(
             *(np.asarray(x, self._dtype) for x in (tau, *(row[None, :, None] for row in rows)))
         )
+
+
+def check_type(dtype: str) -> None:
+    """Refuse types that are not known."""
+    if dtype not in DTYPES:
+        raise IntegratorError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
 
 
 def device_named(device: Any) -> jax.Device:

@@ -14,7 +14,9 @@ from nmdp_pin.errors import StateError
 
 REVOLUTE, UNBOUNDED, LINEAR, PLANAR, SPHERICAL, FREE = range(6)  # kinds of joints
 PLANE, BOX, SPHERE, CAPSULE = 0, 1, 2, 4  # kinds of shapes
-FORMAT = 1  # of files
+MINIMA = 4  # places at which a sphere touches a height field at once
+CROSSINGS = 8  # places at which edges of two boxes do
+FORMAT = 2  # of files
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,8 +34,14 @@ class Structure:
         dof_bodies: body that each dof moves.
         dofs: dofs with a stop or dry friction.
         stops: their coordinates, those without a stop any.
-        carriers: body of each contact sphere.
-        kinds: kinds of the shapes that they may touch.
+        carriers: body of each contact sphere, n: the world; those on the height field last, as
+            often as they touch it.
+        touched: body of the shape that each of them may touch, n: the world.
+        kinds: kinds of these shapes.
+        on_field: number of the spheres that may touch a height field.
+        window: samples along x and y of the field that a sphere looks at.
+        pairs: bodies of boxes that may touch each other.
+        boxes: these boxes, as rows of `DeviceScene.boxes`.
         exponents: alpha, beta and gamma of the penalty law.
         from_terrain: whether friction is that of the terrain's coefficient.
         most: largest number of contacts that act at once.
@@ -48,7 +56,12 @@ class Structure:
     dofs: tuple[int, ...]
     stops: tuple[int, ...]
     carriers: tuple[int, ...]
+    touched: tuple[int, ...]
     kinds: tuple[int, ...]
+    on_field: int
+    window: tuple[int, int]
+    pairs: tuple[tuple[int, int], ...]
+    boxes: tuple[tuple[int, int], ...]
     exponents: tuple[float, float, float]
     from_terrain: bool
     most: int
@@ -64,6 +77,11 @@ class Structure:
     def nv(self) -> int:
         """Number of dofs."""
         return len(self.dof_bodies)
+
+    @property
+    def of_bodies(self) -> bool:
+        """Whether bodies touch each other."""
+        return bool(self.pairs) or any(body < len(self.parents) for body in self.touched)
 
     @property
     def coordinates(self) -> tuple[int, ...]:
@@ -106,6 +124,10 @@ class DeviceScene:
         radii: radii of the spheres [m], shape (m,).
         shapes: what each sphere may touch: kind, position (3), rotation by rows (9), sizes (3) and
             friction, as in the kernels' `terrain`, shape (17, m).
+        heights: heights of the height field [m], shape (ny, nx), or (0, 0): there is none.
+        grid: place of its first sample, and the distances between samples [m], shape (2, 3).
+        boxes: boxes of bodies that touch others, as `shapes`, in their frames, shape (17, p).
+        box_friction: friction of the pairs of boxes, shape (p,).
         law: normal stiffness, friction stiffness and slip speed of the penalty law, shape (3,).
         options: tolerance and largest number of iterations, shape (2,).
     """
@@ -127,6 +149,10 @@ class DeviceScene:
     points: Any
     radii: Any
     shapes: Any
+    heights: Any
+    grid: Any
+    boxes: Any
+    box_friction: Any
     law: Any
     options: Any
 
@@ -134,7 +160,10 @@ class DeviceScene:
         """The same on a device, with arrays of a type."""
         structure = dataclasses.replace(self.structure, staged=device.platform == "cpu")
         cast = jax.tree.map(lambda array: np.asarray(array, dtype), self)
-        placed: DeviceScene = jax.device_put(dataclasses.replace(cast, structure=structure), device)
+        with jax.enable_x64(np.dtype(dtype) == np.float64):
+            placed: DeviceScene = jax.device_put(
+                dataclasses.replace(cast, structure=structure), device
+            )
         return placed
 
     def save(self, path: str | os.PathLike[str]) -> None:

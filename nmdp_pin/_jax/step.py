@@ -11,6 +11,7 @@ from nmdp_pin._jax.contacts import (
     Listed,
     Touching,
     contact_forces,
+    contact_stiffness,
     list_contacts,
     place_contacts,
 )
@@ -32,6 +33,7 @@ from nmdp_pin._jax.tree import (
     inertial_wrenches,
     kinetic_energy,
     potential_energy,
+    project_pairs,
     project_stiffness,
     project_wrenches,
     world_motions,
@@ -47,7 +49,8 @@ class StepStart(NamedTuple):
     Attributes:
         q0: configuration, shape (nq, K).
         v0: velocity, shape (nv, K).
-        target: placements that the bodies reach without forces, shape (4, 3, n, K).
+        P0: placements of the bodies, shape (4, 3, n, K).
+        target: placements that they reach without forces, likewise.
         metric: M / h^2 + kd / h + kp, shape (nv, nv, K).
         scale: U'^-1 with U'U the metric, shape (nv, nv, K).
         energies: kinetic energy, potential energy of gravity and energy of springs [J], (3, K).
@@ -57,6 +60,7 @@ class StepStart(NamedTuple):
 
     q0: Array
     v0: Array
+    P0: Array
     target: Array
     metric: Array
     scale: Array
@@ -135,7 +139,7 @@ def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) ->
     bound = jnp.maximum(scene.options[0] * weight, rounding * (1.0 + jnp.abs(q0).max(0)))
     contacts = stage(structure, h, lambda P, t: list_contacts(scene, P, t, h), P0, twists)
     scale = inverse_factor(metric)
-    return StepStart(q0, v0, target, metric, scale, energies, bound, contacts)
+    return StepStart(q0, v0, P0, target, metric, scale, energies, bound, contacts)
 
 
 def reference(scene: DeviceScene, q0: Array, v0: Array, h: Array) -> tuple[Array, Array]:
@@ -156,23 +160,15 @@ def inverse_factor(metric: Array) -> Array:
     return jnp.moveaxis(lax.linalg.triangular_solve(L, eye, left_side=True, lower=True), 0, -1)
 
 
-def body_wrenches(
-    scene: DeviceScene, start: StepStart, P: Array, h: Array
-) -> tuple[Array, Touching, Array]:
-    """Wrenches of inertia less contacts on bodies, (6, n, K), the contacts, and their energy."""
-    contacts = place_contacts(scene, start.contacts, P)
-    pushes, stored = contact_forces(scene, contacts, h)
-    inertia = inertial_wrenches(P, start.target, scene.moments) / (h * h)
-    return inertia - pushes, contacts, stored
-
-
 def evaluate(scene: DeviceScene, start: StepStart, torque: Torque, q: Array, h: Array) -> Trial:
     """The residual of a step at configurations q, shape (nq, K)."""
     structure = scene.structure
 
     def loads(P: Array, start: StepStart) -> tuple[Array, Touching, Array]:
-        wrenches, contacts, stored = body_wrenches(scene, start, P, h)
-        return add_children(structure, wrenches), contacts, stored
+        contacts = place_contacts(scene, start.contacts, P, start.P0)
+        pushes, stored = contact_forces(scene, contacts, h)
+        inertia = inertial_wrenches(P, start.target, scene.moments) / (h * h)
+        return add_children(structure, inertia - pushes), contacts, stored
 
     P = stage(structure, h, lambda q: forward_kinematics(scene, q), q)
     S = stage(structure, h, lambda P: world_motions(scene, P), P)
@@ -201,17 +197,21 @@ def linearise(scene: DeviceScene, start: StepStart, torque: Torque, at: Trial, h
     """dr/dq (tangent) at a point, shape (nv, nv, K)."""
     structure = scene.structure
 
-    def stiffness_of(P: Array, start: StepStart) -> Array:
-        wrenches = lambda P: body_wrenches(scene, start, P, h)[0]  # noqa: E731
-        return add_children(structure, by_motions(wrenches, P))
+    def stiffness_of(P: Array, target: Array, contacts: Touching) -> tuple[Array, Array | None]:
+        pushes, between = contact_stiffness(scene, contacts, h)
+        inertia = by_motions(lambda P: inertial_wrenches(P, target, scene.moments), P)
+        return add_children(structure, inertia / (h * h) - pushes), between
 
-    def project(S: Array, sums: Array, wrenches: Array) -> Array:
-        return project_stiffness(structure, S, sums, wrenches)
+    def project(S: Array, sums: Array, between: Array | None, wrenches: Array) -> Array:
+        A = project_stiffness(structure, S, sums, wrenches)
+        return A if between is None else A - project_pairs(structure, S, between)
 
-    sums = stage(structure, h, stiffness_of, at.P, start)
-    A = stage(structure, h, project, at.S, sums, at.wrenches)
+    sums, between = stage(structure, h, stiffness_of, at.P, start.target, at.contacts)
+    A = stage(structure, h, project, at.S, sums, between, at.wrenches)
     own = lambda q: joint_residual(scene, start, torque, q, h)[0]  # noqa: E731
-    return A + stage(structure, h, lambda q: by_tangents(structure, own, q), at.q)
+    coupled = len(scene.factors) > 0  # by springs of several joints
+    along = lambda q: by_tangents(structure, own, q, coupled=coupled)  # noqa: E731
+    return A + stage(structure, h, along, at.q)
 
 
 def gains_energy(scene: DeviceScene, start: StepStart, at: Trial, stored: Array, h: Array) -> Array:

@@ -1,23 +1,57 @@
-"""Distances to planes, boxes, balls and capsules, as in the kernels' `terrain` and `primitives`.
+"""What contact spheres may touch: planes, boxes, balls and capsules, as in the kernels' `terrain`.
 
-`shapes` has the rows of `DeviceScene.shapes` of each sphere first, then the spheres, then K. A box
-is felt on the sides on which a step begins: `sides` holds their bits, see `touched_surface`.
+Wherever a sphere is, it touches a plane, a line or a point, which is found first (`Surface`).
+Distances from these have derivatives that need no case of the whole shape. `shapes` has the rows of
+`DeviceScene.shapes` of each sphere first, then the spheres, then K. A box is felt on the sides on
+which a step begins: `sides` holds their bits, see `touched_surface`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
-from nmdp_pin._jax.scene import BOX, CAPSULE, SPHERE
+from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE, SPHERE
 from nmdp_pin._jax.vectors import Components, dot, length
 
 _BEFORE, _AHEAD = 1, 8  # bits of `sides`, shifted by the axis
 
 
-def _axes(shapes: Array) -> list[Components]:
+class Surface(NamedTuple):
+    """Planes, lines and points; of planes alone the last three are None.
+
+    Attributes:
+        normal: normals of planes; elsewhere those of points at no distance, shape (3, m, K or 1).
+        level: n . x of planes; radii around lines and points [m], shape (m, K or 1).
+        anchor: points on lines, and points [m], shape (3, m, K).
+        along: directions of lines; of others 0, shape (3, m, K).
+        bend: 0 of planes, 1 of lines and points, -1 where these are seen from inside, (m, K).
+    """
+
+    normal: Array
+    level: Array
+    anchor: Array | None
+    along: Array | None
+    bend: Array | None
+
+
+def distance_to(surface: Surface, p: Components) -> tuple[Array, Array]:
+    """Signed distances of points, shape (m, K), and normals, shape (3, m, K)."""
+    normal, flat = surface.normal, dot(surface.normal, p)
+    if surface.bend is None or surface.anchor is None or surface.along is None:
+        return flat - surface.level, normal
+    off = jnp.stack([p[i] - surface.anchor[i] for i in range(3)])
+    off = off - dot(off, surface.along) * surface.along
+    r = length(off)
+    round_, safe = (surface.bend != 0.0) & (r > 0.0), jnp.where(r > 0.0, r, 1.0)
+    phi = jnp.where(surface.bend != 0.0, surface.bend * r, flat) - surface.level
+    return phi, jnp.where(round_, surface.bend * off / safe, normal)
+
+
+def _axes(shapes: Array) -> list[list[Array]]:
     """Axes of the shapes' frames."""
     return [[shapes[4 + 3 * i + j] for i in range(3)] for j in range(3)]
 
@@ -26,6 +60,12 @@ def _local(shapes: Array, p: Components) -> list[Array]:
     """Points in the shapes' frames."""
     off = [p[i] - shapes[1 + i] for i in range(3)]
     return [dot(axis, off) for axis in _axes(shapes)]
+
+
+def _turned(shapes: Array, x: Sequence[Array]) -> Array:
+    """Directions of the shapes' frames, shape (3, m, K)."""
+    axes = _axes(shapes)
+    return jnp.stack([sum(axes[j][i] * x[j] for j in range(3)) for i in range(3)])
 
 
 def begun_sides(shapes: Array, p: Components) -> Array:
@@ -40,59 +80,69 @@ def begun_sides(shapes: Array, p: Components) -> Array:
     return sides
 
 
-def surface(kinds: Sequence[int], shapes: Array, sides: Array, p: Array) -> tuple[Array, Array]:
-    """Signed distances to the surfaces that spheres may touch [m], (m, K), and normals, (3, m, K).
+def surface_at(kinds: Sequence[int], shapes: Array, sides: Array, p: Array) -> Surface:
+    """What spheres touch of their shapes.
 
     Args:
         kinds: kinds of the shapes that there are.
-        shapes: shapes, one for each sphere, shape (17, m, K or 1).
+        shapes: shapes, one for each sphere, shape (17, m, 1).
         sides: result of `begun_sides` at the start of the step, shape (m, K).
         p: centres [m], shape (3, m, K).
     """
-    normal = jnp.stack([shapes[6 + 3 * i] + jnp.zeros_like(p[0]) for i in range(3)])
-    distance = dot(normal, p) - shapes[13]
+    up = jnp.stack([shapes[6 + 3 * i] for i in range(3)])
+    if set(kinds) <= {PLANE}:
+        return Surface(up, shapes[13], None, None, None)
+    none, one = jnp.zeros_like(p[0]), jnp.ones_like(p[0])
+    x, at = _local(shapes, p), jnp.stack([shapes[1 + i] + none for i in range(3)])
+    found = Surface(up + none, shapes[13] + none, at, jnp.zeros_like(p), none)
     for kind in kinds:
-        if kind not in (BOX, SPHERE, CAPSULE):
-            continue
-        x, axes = _local(shapes, p), _axes(shapes)
-        phi, n = _box(shapes, sides, x) if kind == BOX else _round(kind, shapes, x)
-        turned = jnp.stack([sum(axes[j][i] * n[j] for j in range(3)) for i in range(3)])
         own = shapes[0] == kind
-        distance, normal = jnp.where(own, phi, distance), jnp.where(own, turned, normal)
-    return distance, normal
+        if kind == BOX:
+            new = _on_box(shapes, sides, x)
+        elif kind in (SPHERE, CAPSULE):
+            straight = shapes[15] - shapes[13] if kind == CAPSULE else none
+            end, between = jnp.clip(x[2], -straight, straight), jnp.abs(x[2]) < straight
+            sideways = -1.0 if kind == CAPSULE else 1.0
+            new = Surface(
+                normal=_turned(shapes, [sideways * one, none, none]),
+                level=shapes[13] + none,
+                anchor=at + _turned(shapes, [none, none, end]),
+                along=_turned(shapes, [none, none, jnp.where(between, 1.0, 0.0)]),
+                bend=one,
+            )
+        else:
+            continue
+        found = Surface(*(jnp.where(own, a, b) for a, b in zip(new, found, strict=True)))
+    return found
 
 
-def _round(kind: int, shapes: Array, x: Sequence[Array]) -> tuple[Array, list[Array]]:
-    """Distance and normal of balls or capsules, in their own frames."""
-    straight = shapes[15] - shapes[13] if kind == CAPSULE else jnp.zeros_like(shapes[13])
-    arm = [x[0], x[1], x[2] - jnp.clip(x[2], -straight, straight)]
-    r = length(arm)
-    away, safe = r > 0.0, jnp.where(r > 0.0, r, 1.0)
-    alone = -1.0 if kind == CAPSULE else 1.0
-    n = [jnp.where(away, arm[i] / safe, alone if i == 0 else 0.0) for i in range(3)]
-    return r - shapes[13], n
-
-
-def _box(shapes: Array, sides: Array, x: Sequence[Array]) -> tuple[Array, list[Array]]:
-    """Distance and normal of boxes, in their own frames, on the sides that are felt."""
-    half = [shapes[13 + j] for j in range(3)]
+def _on_box(shapes: Array, sides: Array, x: Sequence[Array]) -> Surface:
+    """Faces, edges and corners of boxes, on the sides that are felt."""
+    half, count = [shapes[13 + j] for j in range(3)], jnp.zeros(x[0].shape, int)
     most, axis, inside = -jnp.inf + jnp.zeros_like(x[0]), jnp.zeros(x[0].shape, int), True
-    felt, signs = [], []
+    corner, beyond_of, felt_sign = [], [], []
     for j in range(3):
         before = (sides & (_BEFORE << j)) != 0
-        sign = jnp.where((sides & (_AHEAD << j)) != 0, 1.0, -1.0)
-        beyond = jnp.where(before, sign * x[j], jnp.abs(x[j])) - half[j]
-        felt.append(jnp.where(before & (sign * x[j] < 0.0), 0.0, x[j]))
-        signs.append(sign)
+        ahead = jnp.where((sides & (_AHEAD << j)) != 0, 1.0, -1.0)
+        sign = jnp.where(before, ahead, jnp.where(x[j] >= 0.0, 1.0, -1.0))
+        beyond = sign * x[j] - half[j]
         deeper = before & (beyond > most)
         most, axis = jnp.where(deeper, beyond, most), jnp.where(deeper, j, axis)
-        inside = inside & (beyond <= 0.0)
-    outer = [jnp.maximum(jnp.abs(felt[j]) - half[j], 0.0) for j in range(3)]
-    phi = length(outer)
-    away, safe = phi > 0.0, jnp.where(phi > 0.0, phi, 1.0)
-    n = []
-    for j in range(3):
-        up = jnp.where(felt[j] >= 0.0, 1.0, -1.0)
-        side = jnp.where(axis == j, signs[j], 0.0)
-        n.append(jnp.where(inside, side, jnp.where(away, up * outer[j] / safe, side)))
-    return jnp.where(inside, most, phi), n
+        outside = beyond > 0.0
+        inside, count = inside & ~outside, count + outside
+        corner.append(sign * half[j])
+        beyond_of.append(outside)
+        felt_sign.append(sign)
+    flat = inside | (count == 1)
+    chosen = [jnp.where(inside, axis == j, beyond_of[j]) for j in range(3)]
+    normal = _turned(shapes, [jnp.where(chosen[j], felt_sign[j], 0.0) for j in range(3)])
+    anchor = [jnp.where(chosen[j], corner[j], x[j]) for j in range(3)]
+    anchor_in_world = _turned(shapes, anchor) + jnp.stack([shapes[1 + i] for i in range(3)])
+    edge = ~flat & (count == 2)
+    return Surface(
+        normal=normal,
+        level=jnp.where(flat, dot(normal, anchor_in_world), 0.0),
+        anchor=anchor_in_world,
+        along=_turned(shapes, [jnp.where(edge & ~chosen[j], 1.0, 0.0) for j in range(3)]),
+        bend=jnp.where(flat, 0.0, 1.0),
+    )

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from nmdp_pin._jax.contacts import Listed, begin_sides
+from nmdp_pin._jax.contacts import Listed
 from nmdp_pin._jax.joints import Torque
 from nmdp_pin._jax.manifold import difference, integrate
 from nmdp_pin._jax.minimiser import CONVERGED, RUNNING, choose, iterate, newton, open_iterate
@@ -22,19 +22,26 @@ from nmdp_pin._jax.step import StepStart, Trial, begin, evaluate, linearise, ref
 
 
 def _evaluated(
-    scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array, q1: Array
+    scene: DeviceScene,
+    q0: Array,
+    v0: Array,
+    torque: Torque,
+    h: Array,
+    q1: Array,
+    contacts: Listed,
 ) -> tuple[StepStart, Trial]:
-    """A step at a given end, where all that touches is a contact."""
+    """A step at a given end, with its contacts."""
     P0, target = reference(scene, q0, v0, h)
-    none, sides = jnp.zeros(0, q0.dtype), begin_sides(scene, P0)
-    contacts = Listed(jnp.ones(sides.shape, bool), sides, P0)
-    start = StepStart(q0, v0, target, none, none, none, none, contacts)
+    none = jnp.zeros(0, q0.dtype)
+    start = StepStart(q0, v0, P0, target, none, none, none, none, contacts)
     return start, evaluate(scene, start, torque, q1, h)
 
 
 @jax.custom_jvp  # type: ignore[untyped-decorator]
-def _end(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> tuple[Array, Array]:
-    """Configurations at the end, and codes of the statuses as numbers, shapes (nq, K) and (K,)."""
+def _end(
+    scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array
+) -> tuple[Array, Array, Listed]:
+    """Configurations at the end, (nq, K), codes of the statuses, (K,), and contacts, as floats."""
     start = begin(scene, q0, v0, torque, h)
 
     def busy(state: tuple[Any, StepStart]) -> Array:
@@ -44,27 +51,30 @@ def _end(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> 
         at, start = state
         return iterate(scene, start, torque, h, at, group_of(q0.shape[1]))
 
-    at, _ = lax.while_loop(busy, body, (open_iterate(start), start))
-    return at.best, at.account.outcome.astype(q0.dtype)
+    at, start = lax.while_loop(busy, body, (open_iterate(start), start))
+    found = jax.tree.map(lambda x: x.astype(q0.dtype), (at.account.outcome, start.contacts))
+    return at.best, *found
 
 
 @_end.defjvp  # type: ignore[untyped-decorator]
 def _end_jvp(primals: Any, tangents: Any) -> Any:
     """The change of the end, NaN of steps that failed."""
     scene, q0, v0, torque, h = primals
-    q1, code = _end(scene, q0, v0, torque, h)
-    start, at = _evaluated(scene, q0, v0, torque, h, q1)
+    types = jax.eval_shape(lambda: begin(scene, q0, v0, torque, h).contacts)
+    q1, code, floats = _end(scene, q0, v0, torque, h)
+    contacts = jax.tree.map(lambda x, like: x.astype(like.dtype), floats, types)
+    start, at = _evaluated(scene, q0, v0, torque, h, q1, contacts)
     A = linearise(scene, start, torque, at, h)
 
     def residual(scene: Any, q0: Array, v0: Array, torque: Torque, h: Array) -> Array:
-        return _evaluated(scene, q0, v0, torque, h, q1)[1].r
+        return _evaluated(scene, q0, v0, torque, h, q1, contacts)[1].r
 
     _, change = jax.jvp(residual, primals, tangents)
     known = jnp.where(code == CONVERGED, 1.0, jnp.nan)
     motion = newton(A, -change) * known
     retract = lambda d: integrate(scene.structure, q1, d)  # noqa: E731
     _, moved = jax.jvp(retract, (jnp.zeros_like(motion),), (motion,))
-    return (q1, code), (moved, jnp.zeros_like(code))
+    return (q1, code, floats), (moved, *jax.tree.map(jnp.zeros_like, (code, floats)))
 
 
 def step(
@@ -80,7 +90,7 @@ def step(
         h: length of the step [s].
     """
     h = jnp.asarray(h, q.dtype)
-    q1, code = _end(scene, q, v, torque, h)
+    q1, code, _ = _end(scene, q, v, torque, h)
     return q1, difference(scene.structure, q, q1) / h, code
 
 

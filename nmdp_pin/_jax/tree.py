@@ -88,6 +88,16 @@ def _at_parents(structure: Structure, level: Array, begin: int, end: int, axis: 
     return jnp.take(level, places, axis=axis)
 
 
+def with_world(structure: Structure, values: Array) -> Array:
+    """Placements (4, 3, n, K) or motions (6, n, K) of bodies, and of the world where it counts."""
+    n, K = values.shape[-2:]
+    if not structure.of_bodies and n not in structure.carriers:
+        return values
+    unit = np.eye(4, 3) if values.ndim == 4 else np.zeros(6)
+    world = jnp.asarray(unit[..., None, None], values.dtype)
+    return jnp.concatenate([values, jnp.broadcast_to(world, (*unit.shape, 1, K))], -2)
+
+
 def world_motions(scene: DeviceScene, P: Array) -> Array:
     """The motions of all dofs at the world's origin, shape (6, nv, K)."""
     M = P[:, :, np.array(scene.structure.dof_bodies)]
@@ -152,6 +162,21 @@ def project_stiffness(
     upper = sum(S[i][:, None] * columns[i][None] for i in range(6))
     zero = jnp.zeros((), S.dtype)
     return jnp.where(above[:, :, None], lower, jnp.where(below[:, :, None], upper, zero))
+
+
+def project_pairs(structure: Structure, S: Array, stiffness: Array) -> Array:
+    """S_k' K S_l of wrenches on bodies by motions of others, shape (nv, nv, K).
+
+    Args:
+        structure: bodies of the tree.
+        S: motions of the dofs, shape (6, nv, K).
+        stiffness: derivatives, shape (6, 6, n, n, K).
+    """
+    bodies = np.array(structure.dof_bodies)
+    sums = add_children(structure, stiffness)
+    sums = add_children(structure, jnp.swapaxes(sums, 2, 3))[:, :, bodies]  # of l, then of k
+    columns = sum(sums[:, j] * S[j][:, None] for j in range(6))
+    return sum(columns[i][:, bodies].swapaxes(0, 1) * S[i][:, None] for i in range(6))
 
 
 def inertial_wrenches(P: Array, target: Array, moments: Array) -> Array:

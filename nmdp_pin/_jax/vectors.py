@@ -50,3 +50,9 @@ def place(M: Components, x: Components) -> Array:
 def compose(A: Components, B: Components) -> Array:
     """The placement A B, shapes (4, 3, ...)."""
     return jnp.stack([rotate(A, B[0]), rotate(A, B[1]), rotate(A, B[2]), place(A, B[3])])
+
+
+def relative(A: Components, B: Components) -> Array:
+    """The placement B as seen from the placement A."""
+    off = [B[3][i] - A[3][i] for i in range(3)]
+    return jnp.stack([*(rotate_back(A, B[i]) for i in range(3)), rotate_back(A, off)])

@@ -75,19 +75,19 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
             )
         robot = simulator.robot
         self.simulator, self.task, self.dt, self.render_mode = simulator, task, dt, render_mode
-        self._motors, self._base = Motors(robot, action), Base.of(robot)
-        self._duration, self._terminates = duration, terminate_when_unhealthy
+        self.motors, self.base = Motors(robot, action), Base.of(robot)
+        self.duration, self.terminates = duration, terminate_when_unhealthy
         self._state = simulator.state()
         self._view: Any = None
         self._forces: np.ndarray | None = None  # of the last step [N]
         self._shown_until = 0.0  # clock time of the last step shown [s]
         self.sensors = sensors
         self._readings = None if sensors is None else sensors.read(self._state)
-        low, high = task.observed_range(self._base, self._state)
+        low, high = task.observed_range(self.base, self._state)
         self.observation_space = spaces.Box(low, high, dtype=np.float64)
         if self._readings is not None:
             self.observation_space = _space_of(self._readings)
-        self.action_space = spaces.Box(-1.0, 1.0, (len(self._motors),), np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, (len(self.motors),), np.float32)
 
     @property
     def state(self) -> State:
@@ -113,7 +113,7 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
         if given is None:
             given = self.simulator.state(*self.task.start(self.simulator.robot, self.np_random))
         self._state, self._forces = given, None
-        self._end = given.t + self._duration
+        self._end = given.t + self.duration
         if self.sensors is not None:
             self._readings = self.sensors.read(given, seed=int(self.np_random.integers(2**31)))
         return self._observed(), {"status": "converged"}
@@ -122,7 +122,7 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
         """Make one step; actions are clipped to [-1, 1]."""
         action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
         before = self._state
-        command = self._motors.command(action)
+        command = self.motors.command(action)
         result = self.simulator.step(before, command, self.dt)
         info: dict[str, Any] = {"status": result.status.value, "evaluations": result.evaluations}
         if not result.status.ok:
@@ -130,9 +130,9 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
         self._state, self._forces = result.state, result.contact_forces
         if self.sensors is not None:
             self._readings = self.sensors.read(result, self._readings)
-        rewards = self.task.rewards(self._base, before, result.state, action)
-        info |= rewards | {"x_position": float(result.state.q[self._base.ground[0]])}
-        terminated = self._terminates and not self.task.healthy(self._base, result.state)
+        rewards = self.task.rewards(self.base, before, result.state, action)
+        info |= rewards | {"x_position": float(result.state.q[self.base.ground[0]])}
+        terminated = self.terminates and not self.task.healthy(self.base, result.state)
         truncated = result.state.t > self._end - 0.5 * self.dt
         if self.render_mode == "human":
             self._show(result)
@@ -165,7 +165,7 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
 
     def _observed(self) -> Any:
         if self._readings is None:
-            return self.task.observation(self._base, self._state)
+            return self.task.observation(self.base, self._state)
         if isinstance(self.observation_space, spaces.Dict):
             return {name: _bounded(value) for name, value in self._readings.items()}
         return _bounded(self._readings.vector)

@@ -1,7 +1,7 @@
 """Locomotion tasks: observations, rewards and ends of episodes."""
 
-import math
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -14,9 +14,17 @@ from nmdp_pin.errors import StateError
 FARTHEST = 100.0  # [m, rad] what is observed of a configuration lies within it
 
 
+class States(NamedTuple):
+    """States of n robots, as `State`: shapes (n,), (n, nq) and (n, nv)."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+
+
 @dataclass(frozen=True, kw_only=True)
 class Forward:
-    """Task of moving forward along x and staying upright.
+    """Task of moving forward along x and staying upright, of one robot or many at a time.
 
     Reward of a step: forward_weight * speed along x + healthy_reward - control_weight * |a|^2
     - lateral_weight * |speed along y|, with a the action in [-1, 1].
@@ -47,42 +55,40 @@ class Forward:
         dq, v = random.uniform(-self.noise, self.noise, (2, nv))
         return pin.integrate(robot.model, robot.standing, dq), v
 
-    def observation(self, base: "Base", state: State) -> np.ndarray:
+    def observation(self, base: "Base", state: State | States) -> np.ndarray:
         """Configuration without the position on the ground, then v clipped to `fastest`."""
-        q = np.delete(state.q, base.ground)
+        q = np.delete(state.q, base.ground, axis=-1)
         if base.rotation is not None:
             # A quaternion and its opposite are the same rotation.
             here = base.rotation - len(base.ground)
-            if q[here + 3] < 0.0:
-                q[here : here + 4] *= -1.0
+            q[..., here : here + 4] *= np.where(q[..., here + 3 : here + 4] < 0.0, -1.0, 1.0)
         result: np.ndarray = np.clip(
-            np.concatenate([q, state.v]), *self.observed_range(base, state)
+            np.concatenate([q, state.v], axis=-1), *self.observed_range(base, state)
         )
         return result
 
-    def observed_range(self, base: "Base", state: State) -> tuple[np.ndarray, np.ndarray]:
+    def observed_range(self, base: "Base", state: State | States) -> tuple[np.ndarray, np.ndarray]:
         """Bounds of the observations, all finite."""
-        n, nv = len(state.q) - len(base.ground), len(state.v)
+        n, nv = state.q.shape[-1] - len(base.ground), state.v.shape[-1]
         high = np.concatenate([np.full(n, FARTHEST), np.full(nv, self.fastest)])
         return -high, high
 
-    def healthy(self, base: "Base", state: State) -> bool:
+    def healthy(self, base: "Base", state: State | States) -> Any:
         """Whether the robot is upright."""
-        low, high = self.healthy_height
-        return (
-            bool(low < state.q[base.height] < high) and abs(base.tilt(state.q)) < self.healthy_tilt
-        )
+        (low, high), height = self.healthy_height, state.q[..., base.height]
+        return (low < height) & (height < high) & (np.abs(base.tilt(state.q)) < self.healthy_tilt)
 
     def rewards(
-        self, base: "Base", before: State, after: State, action: np.ndarray
-    ) -> dict[str, float]:
+        self, base: "Base", before: State | States, after: State | States, action: np.ndarray
+    ) -> dict[str, Any]:
         """The terms of the reward by name; their sum is the reward."""
-        speed = (base.place(after.q) - base.place(before.q)) / (after.t - before.t)
+        moved, time = base.place(after.q) - base.place(before.q), np.subtract(after.t, before.t)
+        speed = moved / time[..., None]
         return {
-            "reward_forward": self.forward_weight * float(speed[0]),
+            "reward_forward": self.forward_weight * speed[..., 0],
             "reward_healthy": self.healthy_reward * self.healthy(base, after),
-            "reward_control": -self.control_weight * float(action @ action),
-            "reward_lateral": -self.lateral_weight * float(np.abs(speed[1:]).sum()),
+            "reward_control": -self.control_weight * np.square(action).sum(axis=-1),
+            "reward_lateral": -self.lateral_weight * np.abs(speed[..., 1:]).sum(axis=-1),
         }
 
 
@@ -128,13 +134,13 @@ class Base:
 
     def place(self, q: np.ndarray) -> np.ndarray:
         """x, or x and y [m]."""
-        return q[list(self.ground)]
+        return q[..., list(self.ground)]
 
-    def tilt(self, q: np.ndarray) -> float:
+    def tilt(self, q: np.ndarray) -> Any:
         """Angle of the base from upright [rad]; of a planar base with its sign."""
         if self.pitch is not None:
-            return float(q[self.pitch])
+            return q[..., self.pitch]
         if self.rotation is None:
             return 0.0
-        x, y = q[self.rotation], q[self.rotation + 1]
-        return math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y))))
+        x, y = q[..., self.rotation], q[..., self.rotation + 1]
+        return np.arccos(np.clip(1.0 - 2.0 * (x * x + y * y), -1.0, 1.0))

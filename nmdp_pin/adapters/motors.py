@@ -58,11 +58,19 @@ class Motors:
         Args:
             action: shape (n_motors,), within [-1, 1].
         """
-        nv = self._robot.model.nv
-        tau, kp, target = np.zeros(nv), np.zeros(nv), np.array(self._robot.standing)
+        tau, target = self.asked(action)
+        kp = np.zeros(self._robot.model.nv)
         if self._targets:
             kp[self._v] = self.torques / REACH
-            target[self._q] = np.clip(target[self._q] + REACH * action, self._low, self._high)
-        else:
-            tau[self._v] = self.torques * action
         return Command(tau=tau, kp=kp, kd=_DAMPING_TIME * kp, q_target=target)
+
+    def asked(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Torques and targets, shapes (..., nv) and (..., nq), of actions, (..., n_motors)."""
+        tau = np.zeros((*actions.shape[:-1], self._robot.model.nv))
+        target = np.zeros((*actions.shape[:-1], self._robot.model.nq)) + self._robot.standing
+        if self._targets:
+            aims = target[..., self._q] + REACH * actions
+            target[..., self._q] = np.clip(aims, self._low, self._high)
+        else:
+            tau[..., self._v] = self.torques * actions
+        return tau, target

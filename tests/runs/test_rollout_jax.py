@@ -29,7 +29,7 @@ from nmdp_pin._jax import roller
 from nmdp_pin._jax.compiled_scene import scene_of
 from nmdp_pin._jax.manifold import difference, integrate
 from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE, SPHERE
-from nmdp_pin._robot import Mimic
+from nmdp_pin._robot import Mimic, together, touching
 from nmdp_pin.control import ExternalWrench
 from nmdp_pin.derivatives import step_derivatives
 from nmdp_pin.device import SCHEDULES, Commands, DeviceScene, device_scene, roll, trajectory
@@ -154,6 +154,44 @@ def test_round_and_edged_ground(name):
     x0[1, :2], x0[2, :2], x0[3, 7:10] = (0.16, 0.1), (0.17, 0.165), (1.0, 0.5, -1.0)
     made = check_agreement(simulator, x0, None, np.zeros((4, 12, 0)), 0.01)
     assert made.ok.all()
+
+
+HILLS = HeightField(
+    heights=0.08 * np.random.default_rng(3).random((7, 9)),
+    spacing=(0.15, 0.12),
+    position=(0.0, 0.0, -0.05),
+    friction=0.5,
+)
+
+
+def test_height_fields():
+    """Balls fall on faces, ridges and peaks, lie in pits, and roll off the field."""
+    rng, n = np.random.default_rng(0), 12
+    x0 = np.tile(np.concatenate([BALL.standing, np.zeros(6)]), (n, 1))
+    x0[:, :2] += rng.uniform(-0.3, 0.3, (n, 2))
+    x0[:, 2], x0[:, 7:10] = 0.14, rng.normal(size=(n, 3))
+    x0[0, :2], x0[0, 7:10] = (0.45, 0.0), 0.0  # in the middle of nine samples by 15 cm
+    made = check_agreement(ball_on(HILLS), x0, None, np.zeros((n, STEPS, 0)), 0.01)
+    assert made.ok.all()
+
+
+def test_boxes_and_balls_on_bodies():
+    """Boxes on a box, whose corners touch faces and whose edges cross, and a ball on both."""
+    box, ball = Box(size=(0.1, 0.1, 0.1), friction=0.6), Sphere(radius=0.04, friction=0.4)
+    parts = (
+        free_body("a", box, mass=1.0, position=(0.0, 0.0, 0.05)),
+        free_body("b", box, mass=1.0, position=(0.01, 0.0, 0.151), rpy=(0.0, 0.0, 0.5)),
+        free_body("c", ball, mass=0.5, position=(0.01, 0.01, 0.242)),
+    )
+    robot, law = touching(together(parts[0], parts[1:])), Penalty(normal_stiffness=1e6)
+    simulator = Simulator(robot, Terrain([Plane(friction=0.6)]), law, "pbfd", control=Fixed())
+    nv, rng = robot.model.nv, np.random.default_rng(0)
+    x0 = np.tile(np.concatenate([robot.standing, np.zeros(nv)]), (4, 1))
+    x0[:, -nv:] += 0.3 * rng.normal(size=(4, nv))
+    x0[3, -6:-3] = 3.0, 0.0, -2.0  # the ball hits the box
+    made = check_agreement(simulator, x0, None, np.zeros((4, 40, 0)), 0.005)
+    assert made.ok[[0, 1, 3]].all()
+    assert device_scene(simulator).structure.of_bodies
 
 
 def test_springs_of_all_kinds_of_joints(tmp_path):
@@ -293,15 +331,14 @@ def test_what_jax_lacks_is_refused():
     halved = Simulator(BALL, Terrain([Plane()]), Penalty(), "pbfd", control=Halving())
     other = Simulator(BALL, Terrain([Plane()]), Penalty(), "pbd", control=Fixed())
     two = Simulator(BALL, Terrain([Plane(), SHAPES["sphere"]]), Penalty(), "pbfd", control=Fixed())
-    field = Simulator(
-        BALL, Terrain([HeightField(heights=np.zeros((3, 3)), spacing=(1.0, 1.0))]), Penalty(),
-        "pbfd", control=Fixed(),
-    )  # fmt: skip
+    fine = ball_on(HeightField(heights=np.zeros((9, 9)), spacing=(0.04, 0.04)))
+    tilted = ball_on(HeightField(heights=np.zeros((3, 3)), spacing=(1.0, 1.0), rpy=(0.1, 0.0, 0.0)))
     for simulator, message in (
         (halved, "control=Fixed"),
         (other, "steps of 'pbfd'"),
         (two, "one shape"),
-        (field, "this scene has others"),
+        (tilted, "this scene has others"),
+        (fine, "coarser field"),
     ):
         with pytest.raises(IntegratorError, match=message):
             rollout(simulator, start, h=0.01, steps=1, backend="jax")
