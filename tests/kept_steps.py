@@ -28,7 +28,7 @@ from nmdp_pin._terrain.shape import Solid
 from nmdp_pin.errors import DerivativeError
 
 STEPS = Path(__file__).parent / "data/kept_steps.json"
-NUMBER = 600  # of scenes
+NUMBER = 150  # of scenes
 WORLDS = (*("fixed",) * 5, *("free",) * 3, "mesh", "field", "groove")
 METHODS = (*("ne-nmdp",) * 5, *("pbd-nmdp",) * 3, "ne-zonmdp", "pbd", "pbfd", "ne-ncp", "ne-mdp")
 TIGHT = ViNewton(tolerance=1e-9, slip=1e-9)

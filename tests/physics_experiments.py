@@ -53,7 +53,7 @@ def slope_path(
     """Way down a slope of a slab set down on it at rest, after each step [m].
 
     Args:
-        method: of METHODS.
+        method: of EVERY.
         angle: of the slope [rad].
         h: [s].
         duration: [s].
@@ -147,7 +147,7 @@ def rest(method: str, h: float, duration: float, drop: float | None = None) -> R
     Contacts of the cube that is dropped do not recover, so it stays as deep as it fell.
 
     Args:
-        method: of METHODS.
+        method: of EVERY.
         h: [s].
         duration: of the measurement [s].
         drop: height [m]; the box has half a second to settle.

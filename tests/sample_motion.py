@@ -84,7 +84,7 @@ def hop_result(robot: Robot, t: float, *, status: Status = Status.CONVERGED) -> 
         iterations=3 + int(10 * t) % 4,
         work=1,
         evaluations=12,
-        step_sizes=(0.025, 0.025) if int(20 * t) % 10 == 0 else (0.05,),
+        step_sizes=(0.03, 0.02) if int(20 * t) % 10 == 0 else (0.05,),
         residual=1e-9,
         objective=0.1 / 3.0 + t,
         kinetic_energy=1.5,

@@ -12,7 +12,7 @@ TIGHT = ViNewton(tolerance=1e-10, slip=1e-8)
 
 def solve_tightly(monkeypatch: pytest.MonkeyPatch, **more: Any) -> None:
     """Let the methods of `physics_scenes` solve to rounding from here on, with more options."""
-    for methods in (physics_scenes.METHODS, physics_scenes.SECOND_ORDER):
+    for methods in (physics_scenes.EVERY, physics_scenes.SECOND_ORDER):
         for label, (name, options) in methods.items():
             if options.get("objective") == "dissipation":
                 monkeypatch.setitem(methods, label, (name, {**options, "vi_newton": TIGHT, **more}))

@@ -114,9 +114,9 @@ def test_the_hopper_stands_for_a_while():
 
 
 def test_episode_ends():
-    """A robot that lies is out, unless that is not asked for; the time limit cuts."""
+    """A robot that lies is out, unless that is not asked for; the limit of time cuts."""
     simulator = simulator_for(load_robot("hopper"))
-    lying = simulator.state(np.array([0.0, 0.3, 1.5, 0.0, 0.0, 0.0]))
+    lying = simulator.state(np.array([0.0, 0.3, 1.5, 0.0, 0.0, 0.0]), t=5.0)
     task = Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2)
     for ends in (True, False):
         env = SimulatorEnv(simulator, task, terminate_when_unhealthy=ends, duration=0.04)

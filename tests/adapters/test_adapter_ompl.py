@@ -69,6 +69,18 @@ def test_states_are_tangents(robot):
     assert propagator.is_valid(end)
 
 
+def test_durations_that_are_no_multiple_of_the_step():
+    """0.05 s are three equal steps of at most 0.02 s: a fall gains g t."""
+    sim = simulator("hopper")
+    x0 = standing(sim)
+    x0[1] += 1.0
+    propagator = Propagator(sim, h=0.02, reference=x0)
+    end = np.empty(propagator.size)
+    propagator(np.zeros(propagator.size), np.zeros(propagator.controls), 0.05, end)
+    assert propagator.x_of(end)[sim.vector.nq + 1] == pytest.approx(-9.81 * 0.05, rel=1e-4)
+    assert propagator.x_of(end)[1] - x0[1] == pytest.approx(-9.81 * 0.05**2 / 2.0, rel=1e-4)
+
+
 def test_what_fails_is_invalid():
     """A start that is no state, a negative duration and a failed step leave NaN, no exception."""
     sim = simulator("hopper", vi_newton=ViNewton(max_iterations=1), control=Halving(min_step=0.02))

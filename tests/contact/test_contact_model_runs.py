@@ -8,6 +8,7 @@ import pytest
 from contracts import WrenchSpaceContract
 from example_programs import load
 from model_runs import FIRST_ORDER, METHODS, ZEROTH_ORDER, checked_run
+from pairwise import spread
 from test_finite_differences import Blackbox
 
 from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, FrictionCone, Mixed, WrenchSpace
@@ -100,15 +101,16 @@ def dropped(simulator):
     return simulator.state(q, np.array([0.6, -0.2, 0.0, 0.0, 0.3, 1.5]))
 
 
-@pytest.mark.parametrize(
-    ("method", "objective"),
-    [
-        *((method, "dissipation") for method in METHODS),
-        *(("ne-nmdp", "kinetic"), ("pbd-nmdp", "end_effector")),
-        *(("ne-zonmdp", "end_effector"), ("pbd-zonmdp", "kinetic")),
-    ],
+@spread(
+    {
+        "name": MODELS,
+        ("method", "objective"): [
+            *((method, "dissipation") for method in METHODS),
+            *(("ne-nmdp", "kinetic"), ("pbd-nmdp", "end_effector")),
+            *(("ne-zonmdp", "end_effector"), ("pbd-zonmdp", "kinetic")),
+        ],
+    }
 )
-@pytest.mark.parametrize("name", MODELS)
 def test_short_run(monkeypatch, name, method, objective):
     """A box falls onto a slope of two shapes, slides and spins."""
     space, robot = MODELS[name], load_robot("box", visuals=False)

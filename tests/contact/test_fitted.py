@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from model_runs import METHODS, checked_run
+from pairwise import spread
 from wrench_data import Slanted, body_rotation, contacts_at, grid, measured
 
 from nmdp_pin._contact import FrictionCone
@@ -186,8 +187,7 @@ def box_on_pads():
     return load_robot("box", visuals=False), fit_hulls(measured(cone, depths, inner=10)).model
 
 
-@pytest.mark.parametrize("objective", ["dissipation", "kinetic"])
-@pytest.mark.parametrize("method", METHODS)
+@spread({"method": METHODS, "objective": ["dissipation", "kinetic"]})
 def test_runs(monkeypatch, method, objective):
     """A box slides and spins on fitted pads: converged, K falls, forces in the wrench space."""
     robot, space = box_on_pads()

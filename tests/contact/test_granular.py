@@ -8,6 +8,7 @@ import pytest
 from contracts.step_problem import assert_derivatives
 from granular_accuracy import accuracy
 from granular_series import alpha
+from pairwise import pairwise
 
 from nmdp_pin._contact.granular.intruder import Surface
 from nmdp_pin._contact.granular.resistance import resistive_wrenches
@@ -268,9 +269,13 @@ def test_mistakes_are_named(wrong, named):
         Sphere(radius=-1.0)
 
 
-@pytest.mark.parametrize("form", samples.FORMS)
-@pytest.mark.parametrize("kind", ["flat", "cylinder"])
-@pytest.mark.parametrize("name", ["robosimian free-flyer", "wheels+damping"])
+@pairwise(
+    {
+        "name": ["robosimian free-flyer", "wheels+damping"],
+        "kind": ["flat", "cylinder"],
+        "form": samples.FORMS,
+    }
+)
 def test_residual_on_sand(name, kind, form):
     """dG/dq of feet in sand, moments and tilts included, agrees with central differences."""
     space = Granular(intruder=FEET["rod"], axis=(1.0, 0.3, -0.5), scale=0.1)

@@ -7,6 +7,7 @@ import core_samples as samples
 import numpy as np
 import pinocchio as pin
 import pytest
+from pairwise import pairwise
 from position_steps import Step
 
 from nmdp_pin._contact.penalty import Penalty
@@ -89,9 +90,9 @@ def test_residual_of_pbfd(name, kind, law):
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-@pytest.mark.parametrize("kind", GROUNDS)
-@pytest.mark.parametrize("name", ["wheels", "wheels+points", "chain free-flyer"])
-@pytest.mark.parametrize("method", METHODS)
+@pairwise(
+    {"method": METHODS, "name": ["wheels", "wheels+points", "chain free-flyer"], "kind": GROUNDS}
+)
 def test_contact_alone(method, name, kind, law):
     """The stiffness of the contacts, which the inertia would hide."""
     step, q = begun(method, law, name, kind, seed=11)
@@ -119,9 +120,7 @@ def test_out_of_contact(name, method):
     samples.assert_same(J, differences(step, q, lambda r: r))
 
 
-@pytest.mark.parametrize("kind", ["tilted", "sphere"])
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("method", METHODS)
+@pairwise({"method": METHODS, "name": ROBOTS, "kind": ["tilted", "sphere"]})
 def test_optimisers_get_gradients_in_their_own_coordinates(method, name, kind):
     """`gradient` and `pull_back` are differences of the value along `retract`."""
     step, q = begun(method, LAWS["from mu"], name, kind)

@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from model_runs import METHODS, checked_run
+from pairwise import spread
 from sliding_scenes import (
     CORNERS,
     DEPTH,
@@ -137,8 +138,7 @@ def tilted(angle, yaw):
     return pin.SE3ToXYZQUAT(M), Terrain([Plane(normal=(np.sin(angle), 0.0, np.cos(angle)))])
 
 
-@pytest.mark.parametrize("objective", ["dissipation", "kinetic"])
-@pytest.mark.parametrize("method", METHODS)
+@spread({"method": METHODS, "objective": ["dissipation", "kinetic"]})
 def test_runs(monkeypatch, method, objective):
     """A block slides and spins down a slope: converged, K falls, forces in the wrench space."""
     q, slope = tilted(0.2, 0.4)
@@ -198,8 +198,7 @@ def test_sliding_and_spinning_end_together():
     assert last - first <= 0.1 * last
 
 
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-@pytest.mark.parametrize("refinement", TURN)
+@spread({"refinement": TURN, "method": ["ne-nmdp", "pbd-nmdp"]})
 def test_quasi_static_push(method, refinement):
     """A finger beside the middle turns the block as the ellipsoid says, at three step sizes."""
     robot = pushed_block(LEVER)

@@ -34,19 +34,10 @@ class StepProblemContract:
     `form` is a function that gives the form of a system with all candidates in contact.
     """
 
-    ROBOTS = (
-        "robosimian planar",
-        "spider free-flyer",
-        "wheels+damping",
-        "wheels+points",
-        "chain fixed",
-        "pendulum",
-    )
+    ROBOTS = ("spider free-flyer", "wheels+damping", "pendulum")
     ON_GROUNDS = (
-        *(("robosimian planar", "tilted"), ("robosimian planar", "sphere")),
-        *(("spider free-flyer", "sphere"), ("spider free-flyer", "cylinder")),
-        *(("wheels+damping", "tilted"), ("wheels+damping", "cylinder")),
-        *(("wheels+points", "cylinder"), ("chain fixed", "sphere"), ("pendulum", "tilted")),
+        *(("robosimian planar", "tilted"), ("spider free-flyer", "cylinder")),
+        *(("wheels+damping", "tilted"), ("wheels+points", "cylinder"), ("pendulum", "tilted")),
     )
 
     @pytest.mark.parametrize(("name", "ground"), ON_GROUNDS)
@@ -92,8 +83,9 @@ class StepProblemContract:
         change = [at.G - problem.evaluate(q, w + e.reshape(w.shape)).G for e in np.eye(w.size)]
         np.testing.assert_allclose(found, change, atol=_LINEAR * np.abs(found).max())
 
-    @pytest.mark.parametrize("name", ["spider free-flyer", "wheels", "chain fixed"])
-    @pytest.mark.parametrize("ground", ["sphere", "valley"])
+    @pytest.mark.parametrize(
+        ("name", "ground"), [("spider free-flyer", "sphere"), ("wheels", "valley")]
+    )
     def test_wrenches_are_the_force_in_g(
         self, form: FormOf, order: int, space: WrenchSpace, name: str, ground: str
     ) -> None:

@@ -4,7 +4,7 @@ import body_scenes
 import core_samples as samples
 import numpy as np
 import pinocchio as pin
-import pytest
+from pairwise import pairwise
 from six_rows import Glue
 
 from nmdp_pin._dynamics.system import System
@@ -129,19 +129,14 @@ def check(step, i):
         assert not by_z[:, known:].any()
 
 
-@pytest.mark.parametrize(("order", "i"), STAGES)
-@pytest.mark.parametrize("form", sorted(samples.FORMS))
-@pytest.mark.parametrize("space", SPACES)
-@pytest.mark.parametrize("name", ROBOTS)
+@pairwise({"name": ROBOTS, "space": SPACES, "form": sorted(samples.FORMS), ("order", "i"): STAGES})
 def test_a_stage(name, space, form, order, i):
     """On all bases, forces and wrenches, rolling spheres and points, in both orders: 1e-6."""
     ground = samples.GROUNDS[ROBOTS.index(name) % len(samples.GROUNDS)]
     check(Step(samples.robot(name), ground, SPACES[space], samples.FORMS[form], order), i)
 
 
-@pytest.mark.parametrize(("order", "i"), STAGES)
-@pytest.mark.parametrize("form", sorted(samples.FORMS))
-@pytest.mark.parametrize("space", SPACES)
+@pairwise({"space": SPACES, "form": sorted(samples.FORMS), ("order", "i"): STAGES})
 def test_bodies_that_touch(space, form, order, i):
     """Motions seen from a body that moves: 1e-6."""
     check(Step(body_scenes.robot("box"), None, SPACES[space], samples.FORMS[form], order), i)

@@ -5,6 +5,7 @@ import pinocchio as pin
 import pytest
 from derivative_scenes import TIGHT, check
 from loop_scenes import Builder, consistent, four_bar, placed, simulator
+from pairwise import pairwise
 
 from nmdp_pin import Connect, Coupling, Distance, Weld, with_loops
 from nmdp_pin._control import Command
@@ -38,9 +39,7 @@ def branched():
     return b.robot(q)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-@pytest.mark.parametrize("kind", LOOPS)
+@pairwise({"kind": LOOPS, "method": ["ne-nmdp", "pbd-nmdp"], "order": [1, 2]})
 def test_derivatives(kind, method, order):
     """Steps in which a loop is held, by the start and the torque."""
     robot = with_loops(branched(), [LOOPS[kind]])

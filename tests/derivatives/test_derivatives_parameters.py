@@ -7,13 +7,14 @@ import derivative_scenes as scenes
 import numpy as np
 import pinocchio as pin
 import pytest
+from tight_solves import TIGHT
 
 from nmdp_pin._contact import FiniteDifferences, FrictionCone, Penalty
 from nmdp_pin._control import Command
 from nmdp_pin._robot import free_body
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
-from nmdp_pin._terrain import Plane, Sphere, Terrain
+from nmdp_pin._terrain import Box, Plane, Sphere, Terrain
 from nmdp_pin.derivatives import (
     PARAMETERS,
     Horizon,
@@ -27,6 +28,7 @@ RELATIVE = 1e-5  # error against differences of the step
 PRODUCT = 1e-12  # relative; the same products in another order
 ONE_SIDED = 1e-3  # error of a difference to one side, where a mass is zero
 LONG = 1e-4  # relative, over a horizon that multiplies the differences' own error
+SLID = 2e-3  # relative; slides of 0.01 mm, of which the law gives way by some nanometres
 H = scenes.H
 STEPS = {  # of the differences: a change of the step's end of about 1e-6
     "tau": 1e-2,
@@ -295,3 +297,23 @@ def test_batched_products_are_those_of_each():
     assert set(one) == {"x", "u", "mass"}
     with pytest.raises(DerivativeError, match="one length"):
         Horizon.stacked([each[0], Horizon.of(each[1].steps[:2])])
+
+
+@pytest.mark.parametrize(("speed", "moves"), [(1.0, 5), (1.2e-3, 2)])
+def test_a_slide_by_its_friction(speed, moves):
+    """dv/dmu = -g h of a step, and backwards dx_5/dmu = -n (n + 1) / 2 g h^2.
+
+    Of five steps the first n slide; in the next one the cube stops, whatever its friction is.
+    """
+    cube = free_body("cube", Box(size=(0.2, 0.2, 0.2)), mass=1.0, position=(0.0, 0.0, 0.1 - 1e-4))
+    law = FrictionCone(stiffness=9.81 / 4e-8, power=2, recovery=0.0)
+    terrain = Terrain([Plane(friction=0.005)])
+    sim = Simulator(cube, terrain, law, "ne-nmdp", order=1, vi_newton=TIGHT)
+    start, h = sim.state(v=[speed, 0.0, 0.0, 0.0, 0.0, 0.0]), 0.01
+    many = horizon_derivatives(sim, start, 5 * [None], h, with_respect_to=("friction",))
+    assert many.parameters["friction"][0, 6, 0] == pytest.approx(-9.81 * h, rel=SLID)
+    gradients = np.zeros((5, 12))
+    gradients[-1, 0] = 1.0
+    _, _, sums = many.vjp(gradients)
+    # x_5 = h (v_1 + ... + v_n), v_i = v_0 - i mu g h
+    assert sums["friction"][0] == pytest.approx(-moves * (moves + 1) / 2 * 9.81 * h**2, rel=SLID)

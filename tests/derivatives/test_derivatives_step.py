@@ -11,6 +11,7 @@ import pinocchio as pin
 import pytest
 from contact_laws import law_for
 from derivative_scenes import check
+from pairwise import pairwise
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
@@ -38,9 +39,7 @@ H = scenes.H
 FALL = 0.15  # [s] in which a body falls by more than 0.1 m in first order
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("regime", scenes.REGIMES)
-@pytest.mark.parametrize("method", scenes.METHODS)
+@pairwise({"method": scenes.METHODS, "regime": scenes.REGIMES, "order": [1, 2]})
 def test_a_box_on_a_floating_base(method, regime, order):
     """In flight, sticking and sliding, all methods: the error is below 2e-6, no kink reported."""
     sim, state = scenes.box(method, regime, order)

@@ -42,13 +42,13 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     "ncp": (["touching"], {"SIDES": (2,)}),
     "noisy_targets": ([], {}),
     "obstacles": (["--robots", "solo12", "--places", "wall", "--starts", "1"], {"DURATION": 0.02}),
-    "physics": (["sliding"], {"METHODS": ("ne-nmdp dissipation",)}),
+    "physics": (["sliding"], {"EVERY": ("ne-nmdp dissipation",)}),
     "pile": (["--parts", "2", "--time", "0.01"], {"REPEATS": 1}),
     "planar_sliding": (
         [],
         {"REFINEMENTS": (0,), "STEPS": (0.2,), "PUSHES": (("ne-nmdp", "dissipation", 0),)},
     ),
-    "planning": (["push"], {"PUSHES": {"2": ("--quick", "--seed", "2")}}),
+    "planning": (["push"], {"PLANS": {"push": (lambda words: ["8"], {"2": ()}, ("", ""))}}),
     "rollouts": (
         ["--trajectories", "1", "--steps", "1", "--rounds", "1"],
         {"least": lambda action, rounds, clock: 1.0, "CASES": (("pbfd", {}, (1, 1)),)},

@@ -7,6 +7,7 @@ import pinocchio as pin
 import pytest
 import trimesh
 from kernel_scenes import array_of, robot_of
+from pairwise import pairwise
 from scipy.optimize import brentq
 
 from nmdp_pin._contact import FrictionCone
@@ -240,9 +241,7 @@ def test_faces_of_a_box_that_a_point_is_before(swept):
     assert len(seen) == 7
 
 
-@pytest.mark.parametrize("up", [1.0, -1.0])
-@pytest.mark.parametrize("right", [1.0, -1.0])
-@pytest.mark.parametrize("high", [0.2, 0.01])
+@pairwise({"high": [0.2, 0.01], "right": [1.0, -1.0], "up": [1.0, -1.0]})
 def test_a_disc_that_leans_over_an_edge_lies_on_the_face(up, right, high):
     """The end of a cylinder is 2 mm deep in a face and 5 mm in the side: it is before the face.
 

@@ -9,6 +9,7 @@ import pinocchio as pin
 import pytest
 import trimesh
 from kernel_scenes import array_of
+from pairwise import pairwise
 
 from nmdp_pin._contact import AnisotropicCone, FrictionCone
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
@@ -205,9 +206,7 @@ def check_shares(pair, M):
         assert (corners - corners.mean(axis=0)) @ off == pytest.approx(np.zeros(n), abs=LEVER)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("ground", GROUNDS)
-@pytest.mark.parametrize("name", SOLIDS)
+@pairwise({"name": SOLIDS, "ground": GROUNDS, "law": LAWS})
 def test_contacts_of_a_pair(name, ground, law):
     """As deep as coal says, expected, listed or missed; rates are those of their differences."""
     pair, rng = Pair(SOLIDS[name], GROUNDS[ground], LAWS[law]), np.random.default_rng(7)

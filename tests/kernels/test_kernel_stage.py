@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from kernel_scenes import DIFFERENCE, KINDS, STEP, Contacts, H, Tree, array_of
+from pairwise import pairwise
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
@@ -131,10 +132,7 @@ def test_jacobians_are_differences_of_places(rows):
         assert found[x] == pytest.approx(at.differences(place), abs=DIFFERENCE)
 
 
-@pytest.mark.parametrize("columns", [3, 6])
-@pytest.mark.parametrize("recovery", [0.0, 7.0])
-@pytest.mark.parametrize("kinds", KINDS)
-@pytest.mark.parametrize("displaced", [True, False])
+@pairwise({"displaced": [True, False], "kinds": KINDS, "recovery": [0.0, 7.0], "columns": [3, 6]})
 @ROWS
 def test_derivatives_of_contacts(displaced, kinds, recovery, columns, rows):
     """A loses d(J' V w)/dq, and the Jacobians of motions are differences of motions.
@@ -284,9 +282,7 @@ def test_forces_act_in_the_frames_of_contacts():
     assert (found.sums[GAP], found.sums[SLIP]) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("recovery", [0.0, 7.0])
-@pytest.mark.parametrize("kinds", KINDS)
-@pytest.mark.parametrize("displaced", [True, False])
+@pairwise({"displaced": [True, False], "kinds": KINDS, "recovery": [0.0, 7.0]})
 def test_derivatives_of_forces(displaced, kinds, recovery):
     """A, the Jacobians of motions, and those of works are differences, the forces held.
 

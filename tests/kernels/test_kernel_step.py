@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from kernel_scenes import array_of, interpreted, robot_of
+from pairwise import pairwise
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
@@ -184,9 +185,7 @@ def test_guesses(number, law):
     assert at.w == pytest.approx(w, abs=ROUNDING)
 
 
-@pytest.mark.parametrize("warm_start", [False, True])
-@pytest.mark.parametrize("restarts", [False, True])
-@pytest.mark.parametrize("minimiser", [0, 3])
+@pairwise({"minimiser": [0, 3], "restarts": [False, True], "warm_start": [False, True]})
 def test_guesses_without_predictions(warm_start, restarts, minimiser):
     """The reference with the forces, then without any where both may be tried."""
     steps = Steps(warm_start=warm_start, restarts=restarts)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pinocchio as pin
 import pytest
+from pairwise import pairwise
 
 from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
@@ -546,9 +547,7 @@ def test_bad_options(name, value):
         ViNewton(**{name: value})
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("dt", [0.005, 0.05])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+@pairwise({"method": ["ne-nmdp", "pbd-nmdp"], "dt": [0.005, 0.05], "order": [1, 2]})
 def test_steps_of_a_robot(method, dt, order, monkeypatch):
     """Every solve of a jump ends with slip and G within their tolerances, in few iterations."""
     make_step, iterations, stages = nmdp.make_step, 0, 0

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import trimesh
+from pairwise import pairwise
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
@@ -63,9 +64,7 @@ def test_parts_are_convex_and_fill_the_mesh(cup: Robot, cup_file: Path) -> None:
     assert f"cup_0: a mesh divided into {len(parts)} convex parts" in cup.notes
 
 
-@pytest.mark.parametrize("h", [0.002, 0.01, 0.02])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("thing", ["ball", "cube"])
+@pairwise({"thing": ["ball", "cube"], "order": [1, 2], "h": [0.002, 0.01, 0.02]})
 def test_what_falls_into_a_cup_rests_on_its_bottom(
     cup: Robot, thing: str, order: int, h: float
 ) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 import physics_scenes
 import pytest
 from made_steps import stages_of
+from pairwise import pairwise
 from physics_experiments import stopping_distance
 from physics_scenes import order
 
@@ -40,9 +41,13 @@ def steps(method, dt, n, **options):
         state = result.state
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize(("dt", "seconds"), [(0.005, 0.4), (0.05, 1.0)])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"])
+@pairwise(
+    {
+        "method": ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"],
+        ("dt", "seconds"): [(0.005, 0.4), (0.05, 1.0)],
+        "order": [1, 2],
+    }
+)
 def test_the_solution_fulfils_the_principle(method, dt, seconds, order):
     """No feasible forces would save work, and contact forces do none: they only take."""
     rng, touched = np.random.default_rng(0), 0

@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from contact_laws import law_for
+from pairwise import pairwise
 
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.system import System
@@ -47,9 +48,7 @@ def random_start(robot: Robot, seed: int) -> State:
     return State(0.0, q, rng.standard_normal(robot.model.nv))
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-2])
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("method", FORMS)
+@pairwise({"method": FORMS, "name": ROBOTS, "h": [1e-3, 1e-2]})
 def test_free_motion_gains_nothing(method, name, h):
     """A converged step of first order gains no energy at random states, without torque."""
     robot = samples.without_limits(samples.robot(name))

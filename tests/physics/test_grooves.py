@@ -3,6 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from pairwise import pairwise
 from physics_scenes import check_overlaps, extruded
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
@@ -64,9 +65,7 @@ def dropped(body, shapes, order, h, duration, height=0.3, speed=0.0):
     return result
 
 
-@pytest.mark.parametrize("ground", grounds())
-@pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("friction", [0.0, 0.6])
+@pairwise({"friction": [0.0, 0.6], "body": BODIES, "ground": grounds()})
 def test_no_step_fails_between_several_surfaces(ground, body, friction):
     """In both orders and at 10 and 30 ms; nothing is deep in a surface at the end."""
     shapes = grounds(friction=friction)[ground]
@@ -76,9 +75,13 @@ def test_no_step_fails_between_several_surfaces(ground, body, friction):
         assert last.contact_depths.max() < 0.03
 
 
-@pytest.mark.parametrize("degrees", [10, 45, 80])
-@pytest.mark.parametrize("friction", [0.0, 0.6])
-@pytest.mark.parametrize(("order", "h"), [(1, 0.002), (1, 0.01), (2, 0.01), (2, 0.03)])
+@pairwise(
+    {
+        ("order", "h"): [(1, 0.002), (1, 0.01), (2, 0.01), (2, 0.03)],
+        "friction": [0.0, 0.6],
+        "degrees": [10, 45, 80],
+    }
+)
 def test_a_ball_rests_in_a_groove(degrees, friction, order, h):
     """Both planes carry its weight, each by its own depth; it is as deep as they report."""
     height, a = 0.75 if degrees == 80 else 0.3, np.radians(degrees)
@@ -121,12 +124,16 @@ def laid(body, R, position, shapes, order, h):
     return result
 
 
-@pytest.mark.parametrize(
-    ("name", "degrees"),
-    [(name, angle) for name in ("ball", "capsule") for angle in (10, 45, 80)] + [("box", 45)],
+@pairwise(
+    {
+        ("order", "h"): STEPS,
+        "friction": [0.0, 0.6],
+        ("name", "degrees"): [
+            (name, angle) for name in ("ball", "capsule") for angle in (10, 45, 80)
+        ]
+        + [("box", 45)],
+    }
 )
-@pytest.mark.parametrize("friction", [0.0, 0.6])
-@pytest.mark.parametrize(("order", "h"), STEPS)
 def test_what_lies_in_a_groove_stays(name, degrees, friction, order, h):
     """Between both walls, at the closed form less the depth that bears it."""
     a = np.radians(degrees)
@@ -141,9 +148,7 @@ def test_what_lies_in_a_groove_stays(name, degrees, friction, order, h):
     assert last.contact_forces.sum(axis=0) == pytest.approx([0.0, 0.0, 9.81 * MASS], abs=0.02)
 
 
-@pytest.mark.parametrize("name", LYING)
-@pytest.mark.parametrize("friction", [0.0, 0.6])
-@pytest.mark.parametrize(("order", "h"), STEPS)
+@pairwise({("order", "h"): STEPS, "friction": [0.0, 0.6], "name": LYING})
 def test_what_lies_in_a_valley_stays(name, friction, order, h):
     """The same between the walls of a height field, of 45 degrees."""
     body, R, height = LYING[name]
@@ -165,9 +170,7 @@ CORNERED = {
 }
 
 
-@pytest.mark.parametrize("name", CORNERED)
-@pytest.mark.parametrize("friction", [0.0, 0.6])
-@pytest.mark.parametrize(("order", "h"), STEPS)
+@pairwise({("order", "h"): STEPS, "friction": [0.0, 0.6], "name": CORNERED})
 def test_what_lies_in_a_corner_stays(name, friction, order, h):
     """On three planes that rise alike, in each of which it is no deeper than one contact."""
     R = pin.rpy.rpyToMatrix(np.pi / 4.0, -np.arctan(np.sqrt(0.5)), 0.0)
@@ -193,9 +196,7 @@ HOLLOW = {
 }
 
 
-@pytest.mark.parametrize("name", HOLLOW)
-@pytest.mark.parametrize("friction", [0.0, 0.6])
-@pytest.mark.parametrize(("order", "h"), STEPS)
+@pairwise({("order", "h"): STEPS, "friction": [0.0, 0.6], "name": HOLLOW})
 def test_what_lies_in_a_bowl_stays(name, friction, order, h):
     """At the bottom of a mesh, whose triangles are nearer to the middle than its corners."""
     field = grounds()["bowl"][0]
@@ -219,9 +220,7 @@ PROFILE = np.array([(-0.2, -0.05), (0.2, -0.05), (0.2, 0.2), (0.0, 0.0), (-0.2, 
 ENDS = [(0, 1, 3), (1, 2, 3), (0, 3, 4)]
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("h", [0.005, 0.02])
-@pytest.mark.parametrize("name", ROUND)
+@pairwise({"name": ROUND, "h": [0.005, 0.02], "order": [1, 2]})
 def test_what_is_round_touches_both_sides_of_a_mesh(name, h, order):
     """It felt the nearest side alone, and lay up to 44 mm deep in the other one."""
     robot = free_body(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pairwise import pairwise
 from physics_scenes import POWER, G, ground, stopping_way
 
 from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
@@ -85,10 +86,7 @@ def imbalance(robot: Robot, v: np.ndarray, result: Any, h: float) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.parametrize("h", STEPS)
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("start", STARTS)
+@pairwise({"start": STARTS, "method": METHODS, "order": [1, 2], "h": STEPS})
 def test_a_body_moves_beside_another_as_it_does_alone(start, method, order, h):
     """Within 0.1 mm, beside 1e-3 to 1e7 times its mass, and F = m dv/h of each."""
     alone, v = body(start)
@@ -103,10 +101,9 @@ def test_a_body_moves_beside_another_as_it_does_alone(start, method, order, h):
     assert max(wrong.values()) < BALANCE, wrong
 
 
-@pytest.mark.parametrize("h", STEPS[1:])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("start", ["slides", "rolls", "thrown"])
+@pairwise(
+    {"start": ["slides", "rolls", "thrown"], "method": METHODS, "order": [1, 2], "h": STEPS[1:]}
+)
 def test_an_impact_elsewhere_changes_nothing(start, method, order, h):
     """A block lands 10 m away: its steps are repeated and halved alone."""
     alone, v = body(start)
@@ -145,10 +142,7 @@ def hyq() -> Robot:
     return replace(robot, standing=standing)
 
 
-@pytest.mark.parametrize("h", STEPS)
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["box", "hyq"])
+@pairwise({"name": ["box", "hyq"], "method": METHODS, "order": [1, 2], "h": STEPS})
 def test_a_nut_slides_beside_a_robot(name, method, order, h):
     """1 g beside 100 kg at rest: v^2 / (2 mu g), as alone."""
     small, v = nut()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from derivative_scenes import TIGHT, check
+from pairwise import pairwise
 
 from nmdp_pin import Command, FrictionCone, Plane, Simulator, State, Terrain, load_robot
 from nmdp_pin._kernels.geometry.triangles import closest_point, local_minima
@@ -41,10 +42,14 @@ def path(terrain: Terrain, start: np.ndarray, h: float, n: int, **options) -> np
     return np.array(found)
 
 
-@pytest.mark.parametrize("friction", [0.0, 0.6])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("h", [0.002, 0.01, 0.03])
-@pytest.mark.parametrize("degrees", [10.0, 45.0, 80.0])
+@pairwise(
+    {
+        "degrees": [10.0, 45.0, 80.0],
+        "h": [0.002, 0.01, 0.03],
+        "order": [1, 2],
+        "friction": [0.0, 0.6],
+    }
+)
 def test_a_ball_in_a_valley_moves_as_between_planes(
     degrees: float, h: float, order: int, friction: float
 ) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 import pytest
+from pairwise import pairwise
 from physics_scenes import (
     SLAB,
     G,
@@ -151,9 +152,7 @@ def slopes(motion: Motion, method: str, of_order: int, pattern=(1.0,)) -> tuple[
     return order(steps, errors_q), order(steps, errors_v)
 
 
-@pytest.mark.parametrize("of_order", [1, 2])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("motion", MOTIONS)
+@pairwise({"motion": MOTIONS, "method": METHODS, "of_order": [1, 2]})
 def test_order(motion, method, of_order):
     """The error falls with that power of the step, in configuration and velocity."""
     found = slopes(motion(), method, of_order)

@@ -72,7 +72,7 @@ def test_height_converges_to_g_t_squared_half_to_first_order(method):
 
 
 @pytest.mark.usefixtures("tight")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0])
 @pytest.mark.parametrize("method", OF_BOTH_ORDERS)
 def test_forced_failures_do_not_change_the_speed(method, seed):
     """Algorithm 2 makes halves of what fails, and free fall does not feel it."""

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from pairwise import spread
 from physics_scenes import (
     IMPLICIT,
     IMPLICIT_OF_BOTH_ORDERS,
@@ -74,8 +75,7 @@ def test_energy_decays_at_backward_eulers_rate_and_never_rises(method):
     assert order(STEPS, rates) == pytest.approx(1.0, abs=0.01)
 
 
-@pytest.mark.parametrize("h", [5e-3, 5e-2])
-@pytest.mark.parametrize("method", IMPLICIT_OF_BOTH_ORDERS)
+@spread({"method": IMPLICIT_OF_BOTH_ORDERS, "h": [5e-3, 5e-2]})
 def test_pendulum_lands_on_the_ground(method, h):
     """A robot of one velocity touches ground too: let go from level, it comes to rest on it."""
     robot = pendulum(LENGTH, radius=0.05)

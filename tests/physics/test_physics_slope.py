@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from pairwise import spread
 from physics_experiments import SLOPE_FRICTION, creep, critical_angle, sliding_acceleration
-from physics_scenes import IMPLICIT, IMPLICIT_OF_BOTH_ORDERS, MINIMISING, OF_BOTH_ORDERS, G
+from physics_scenes import IMPLICIT, IMPLICIT_OF_BOTH_ORDERS, OF_BOTH_ORDERS, G
 
 # Downhill along an edge of the polytope, and over the middle of a face.
 CONES = {0.0: SLOPE_FRICTION, np.pi / 6: SLOPE_FRICTION * np.cos(np.pi / 6)}
@@ -13,8 +14,7 @@ LONG_STEP_CREEP = 2e-5  # [m/s]; 1e-3 m/s^2 h, what the solver may leave undone,
 ACCELERATION_TOLERANCE = 0.01  # [m/s^2]; the slab takes a few steps to load its front corners
 
 
-@pytest.mark.parametrize("cone_angle", CONES)
-@pytest.mark.parametrize("method", IMPLICIT_OF_BOTH_ORDERS)
+@spread({"method": IMPLICIT_OF_BOTH_ORDERS, "cone_angle": CONES})
 def test_slab_sticks_below_and_slides_above_the_angle_of_friction(method, cone_angle):
     """The critical angle is that of the polytope's friction downhill."""
     friction = CONES[cone_angle]
@@ -25,7 +25,7 @@ def test_slab_sticks_below_and_slides_above_the_angle_of_friction(method, cone_a
 @pytest.mark.parametrize(
     ("method", "h"),
     [
-        *((method, 2e-3 if method in MINIMISING else 1e-3) for method in OF_BOTH_ORDERS),
+        ("ne-nmdp dissipation", 1e-3),
         *((method, 1e-2) for method in OF_BOTH_ORDERS),
     ],
 )
@@ -40,8 +40,7 @@ def test_creep_at_long_steps_stays_below_what_the_solver_may_leave(method):
     assert abs(creep(method, 2e-2)) < LONG_STEP_CREEP
 
 
-@pytest.mark.parametrize("cone_angle", CONES)
-@pytest.mark.parametrize("method", IMPLICIT)
+@spread({"method": IMPLICIT, "cone_angle": CONES})
 def test_slab_accelerates_above_the_critical_angle_as_coulomb_says(method, cone_angle):
     """G (sin a - mu cos a) at 1.02 and 1.5 of the critical angle."""
     friction = CONES[cone_angle]

@@ -8,6 +8,7 @@ import pinocchio as pin
 import pytest
 import trimesh
 from derivative_scenes import TIGHT, check
+from pairwise import pairwise
 
 from nmdp_pin import (
     Command,
@@ -141,9 +142,7 @@ def test_faces_touch_all_over_the_patch_of_coal(yaw: float) -> None:
     assert gaps.min(axis=0).max() < COAL
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("angle", [90.0, 37.0])
-@pytest.mark.parametrize("h", [0.005, 0.02])
+@pairwise({"h": [0.005, 0.02], "angle": [90.0, 37.0], "method": METHODS})
 def test_crossing_beams_rest(method: str, angle: float, h: float) -> None:
     """Four edges cross four others; they bear the upper beam where it is, level."""
     size = (0.3, 0.04, 0.04)
@@ -189,9 +188,7 @@ def test_a_box_tips_over_an_edge_where_its_centre_says(method: str, over: float)
     assert tilt < 0.02 if over < 0.0 else tilt > 0.3
 
 
-@pytest.mark.parametrize("turn", [0.0, np.pi / 4.0])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("h", [0.005, 0.02])
+@pairwise({"h": [0.005, 0.02], "order": [1, 2], "turn": [0.0, np.pi / 4.0]})
 def test_a_stack_stands(turn: float, order: int, h: float) -> None:
     """Three equal boxes, edge over edge, or each turned by 45 degrees."""
     boxes = [
@@ -219,9 +216,13 @@ def test_a_peg_slides_into_its_hole(h: float) -> None:
     assert np.abs(result.state.q[:2]).max() < HOLD
 
 
-@pytest.mark.parametrize("h", [0.005, 0.01, 0.02])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-@pytest.mark.parametrize(("mass", "holds"), [(1.1, True), (1.3, False)])
+@pairwise(
+    {
+        ("mass", "holds"): [(1.1, True), (1.3, False)],
+        "method": ["ne-nmdp", "pbd-nmdp"],
+        "h": [0.005, 0.01, 0.02],
+    }
+)
 def test_a_gripper_holds_a_cube(method: str, h: float, mass: float, holds: bool) -> None:
     """Fingers of 10 N each stop at its faces; friction of 0.6 bears 12 N, lifted at 0.2 m/s^2."""
     # with so many directions the cone is round to 2 %
@@ -467,9 +468,7 @@ def test_prisms_and_pyramids_have_twelve_sides(pose):
         np.testing.assert_allclose(hull.center_mass, place, atol=1e-9)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("tall", [0.002, 0.02])
-@pytest.mark.parametrize("inset", [0.0, 7e-4])
+@pairwise({"inset": [0.0, 7e-4], "tall": [0.002, 0.02], "order": [1, 2]})
 def test_a_box_rests_on_a_disc_as_wide_as_its_base(inset, tall, order):
     """Its corners are nearer to the side than to the top, and go through a disc of 2 mm.
 

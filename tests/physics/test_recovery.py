@@ -9,6 +9,7 @@ import pinocchio as pin
 import pytest
 from derivative_scenes import check
 from joint_scenes import LENGTH, MASS, pendulum
+from pairwise import pairwise
 
 from nmdp_pin import Command, FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
 from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, Mixed
@@ -82,13 +83,19 @@ def landed(sim, height, h, controller=None):
 FALLS = [(0.1, 0.05), (0.4, 0.005), (0.5, 0.002), (0.5, 0.02), (0.5, 0.05)]  # height [m], step [s]
 
 
-@pytest.mark.parametrize(
-    ("method", "power"),
-    [("pbd-nmdp", 2), ("ne-zonmdp", 2), ("pbd-zonmdp", 2), *(("ne-nmdp", p) for p in (1, 2, 3))],
+@pairwise(
+    {
+        "name": ["box", "ball"],
+        ("height", "h"): FALLS,
+        "order": [1, 2],
+        ("method", "power"): [
+            ("pbd-nmdp", 2),
+            ("ne-zonmdp", 2),
+            ("pbd-zonmdp", 2),
+            *(("ne-nmdp", p) for p in (1, 2, 3)),
+        ],
+    }
 )
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize(("height", "h"), FALLS)
-@pytest.mark.parametrize("name", ["box", "ball"])
 def test_a_body_rests_at_its_static_depth(name, method, power, order, height, h):
     """A second after a fall, without a bounce; without recovery it stays up to 5 times as deep."""
     ball = free_body("ball", Sphere(radius=0.1), mass=1.0, position=(0.0, 0.0, 0.1))
@@ -102,9 +109,7 @@ def test_a_body_rests_at_its_static_depth(name, method, power, order, height, h)
     assert 0.0 < fastest < CALM * RATE / power * deepest
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize(("height", "h"), FALLS[:1] + FALLS[2:])
-@pytest.mark.parametrize("name", ["go2", "anymal"])
+@pairwise({"name": ["go2", "anymal"], ("height", "h"): FALLS[:1] + FALLS[2:], "order": [1, 2]})
 def test_a_robot_rests_at_its_static_depth(name, order, height, h):
     """Likewise on motors that do not throw it (5 Hz), with the recovery that laws have."""
     robot = feet_of(name)
@@ -208,9 +213,9 @@ def test_energy_with_the_potential_of_the_contacts_falls(h):
 TILTS = [(0.0, 0.02), (0.0, 0.1), (0.6, 0.02)]  # speed [m/s], tilt [rad]
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"])
-@pytest.mark.parametrize(("speed", "tilt"), TILTS)
+@pairwise(
+    {("speed", "tilt"): TILTS, "method": ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"], "order": [1, 2]}
+)
 def test_derivatives(method, order, speed, tilt):
     """They are those of differences of steps, on tilted corners that rise, and slide."""
     sim = simulator(method, order=order, **TIGHT)

@@ -6,6 +6,7 @@ import pytest
 import trimesh
 from contact_laws import law_for
 from derivative_scenes import TIGHT, check
+from pairwise import pairwise
 from physics_scenes import extruded
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
@@ -57,9 +58,12 @@ def put(body, ground, method, h, time, *, position, R=None, cone=CONE, **options
     return results
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("ground", "body"), [("peaks", "plate"), *(("ridges", body) for body in PLANKS)]
+    ("ground", "body", "method"),
+    [
+        *(("peaks", "plate", method) for method in METHODS),
+        *(("ridges", *case) for case in zip(PLANKS, ("ne-nmdp", "pbd-nmdp", "pbfd"), strict=True)),
+    ],
 )
 def test_a_plank_lies_on_what_it_is_put_on(ground: str, body: str, method: str) -> None:
     """On four peaks, or across two ridges, which bear it at their static depth, at three steps."""
@@ -82,10 +86,14 @@ def slot(half: float) -> Mesh:
     return extruded(np.array(profile), faces, friction=0.2)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-@pytest.mark.parametrize(("aside", "tilt"), [(0.01, 0.2), (0.003, 0.05)])
-@pytest.mark.parametrize("body", ["plate", "disc"])
+@pairwise(
+    {
+        "body": ["plate", "disc"],
+        ("aside", "tilt"): [(0.01, 0.2), (0.003, 0.05)],
+        "method": ["ne-nmdp", "pbd-nmdp"],
+        "order": [1, 2],
+    }
+)
 def test_a_tilted_plate_falls_into_a_slot(body, aside, tilt, method, order) -> None:
     """1 mm wider, past the edge of one side, and stands there, no more tilted than it can be."""
     shape: Box | Cylinder = Box(size=(0.04, 0.1, 0.1))
@@ -149,10 +157,14 @@ def test_a_plank_tips_on_a_peak(order: int) -> None:
     assert last.state.v[4] == pytest.approx(9.81 * c / (inertia + c * c) * n * h, rel=0.1)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-@pytest.mark.parametrize("ground", ["peak", "ridge"])
-@pytest.mark.parametrize("body", ["box", "capsule"])
+@pairwise(
+    {
+        "body": ["box", "capsule"],
+        "ground": ["peak", "ridge"],
+        "method": ["ne-nmdp", "pbd-nmdp"],
+        "order": [1, 2],
+    }
+)
 def test_derivatives_on_peaks_and_ridges(body: str, ground: str, method: str, order: int) -> None:
     """Those of a step are those of its differences: contacts move along edges and sides."""
     R = pin.rpy.rpyToMatrix(0.04, 0.02, 0.3)

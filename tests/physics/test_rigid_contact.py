@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 import pytest
+from pairwise import pairwise
 from physics_scenes import POWER, G, energies
 
 from nmdp_pin import StablePD
@@ -87,10 +88,7 @@ def test_a_static_depth_of_zero_is_rigid():
     assert FrictionCone.for_robot(robot, static_depth=0.0).stiffness == math.inf
 
 
-@pytest.mark.parametrize("h", STEPS)
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["box", "ball", "go2"])
+@pairwise({"name": ["box", "ball", "go2"], "method": METHODS, "order": [1, 2], "h": STEPS})
 def test_what_stands_or_has_fallen_rests_on_the_surface(name, method, order, h):
     """No deeper than a step resolves, and the forces are the weight."""
     found = scene(name)
@@ -115,10 +113,7 @@ HARD = 1e-8  # [m] at rest
 AS_HARD = 1e-3  # of a speed; hard ground is entered
 
 
-@pytest.mark.parametrize("h", STEPS)
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", IMPLICIT)
-@pytest.mark.parametrize("name", ["box", "ball"])
+@pairwise({"name": ["box", "ball"], "method": IMPLICIT, "order": [1, 2], "h": STEPS})
 def test_an_impact_is_plastic(name, method, order, h):
     """The body stays on the ground, at rest, and all its momentum went into the ground.
 
@@ -147,9 +142,7 @@ def test_an_impact_is_plastic(name, method, order, h):
         assert results[-1].state.v[0] == pytest.approx(rolling, rel=error)
 
 
-@pytest.mark.parametrize("h", STEPS)
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", IMPLICIT)
+@pairwise({"method": IMPLICIT, "order": [1, 2], "h": STEPS})
 def test_no_step_ends_inside_rigid_ground(method, order, h):
     """Wherever in a step the impact is, also where a stage of second order begins in the ground."""
     found = scene("ball")
@@ -239,10 +232,7 @@ HELD = {
 }
 
 
-@pytest.mark.parametrize("h", STEPS[1:])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", IMPLICIT)
-@pytest.mark.parametrize("name", HELD)
+@pairwise({"name": HELD, "method": IMPLICIT, "order": [1, 2], "h": STEPS[1:]})
 def test_what_is_held_stays(name, method, order, h):
     """Forces of several surfaces are not unique, but bear the weight."""
     start, results = run(HELD[name](), rigid(), method, order, h, 1.0)
@@ -257,9 +247,7 @@ def test_what_is_held_stays(name, method, order, h):
         assert -pushed == pytest.approx(AT_WALL * weight, rel=WEIGHT)
 
 
-@pytest.mark.parametrize("h", STEPS[1:])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", IMPLICIT)
+@pairwise({"method": IMPLICIT, "order": [1, 2], "h": STEPS[1:]})
 def test_boxes_rest_on_each_other(method, order, h):
     """Bodies are as rigid to each other as the ground: each bears what is above it."""
     boxes = [
@@ -312,9 +300,7 @@ def test_a_jump_on_rigid_ground_is_that_on_hard_ground(order, h):
     np.testing.assert_allclose(heights[1][:top], heights[0][:top], rtol=0.0, atol=LIMIT)
 
 
-@pytest.mark.parametrize("h", [0.01, 0.04])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", IMPLICIT)
+@pairwise({"method": IMPLICIT, "order": [1, 2], "h": [0.01, 0.04]})
 def test_a_quadruped_lands_on_rigid_ground_as_on_hard_ground(method, order, h):
     """Go2 falls 0.1 m with a speed aside."""
     found = scene("go2")

@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from derivative_scenes import TIGHT, check
+from pairwise import pairwise, spread
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 
@@ -63,8 +64,7 @@ def run(simulator: Simulator, state: State, h: float, n: int) -> list[State]:
     return states
 
 
-@pytest.mark.parametrize("method", ROLLING)
-@pytest.mark.parametrize("h", [0.002, 0.01])
+@spread({"h": [0.002, 0.01], "method": ROLLING})
 def test_a_wheel_does_not_bump(method: str, h: float) -> None:
     """It rolls on as fast as it was, and its axle stays level."""
     start = state_of([0.0, 0.0, RADIUS - DEEP], LYING, [1.0, 0.0, 0.0], [0.0, 1.0 / RADIUS, 0.0])
@@ -119,9 +119,7 @@ def test_a_cylinder_rolls_down_a_slope(h: float, method: str) -> None:
     assert np.linalg.norm(end.v[:3]) == pytest.approx(expected, rel=ROLLED)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("lying", [False, True])
-@pytest.mark.parametrize("h", [0.002, 0.01, 0.03])
+@pairwise({"h": [0.002, 0.01, 0.03], "lying": [False, True], "order": [1, 2]})
 def test_a_cylinder_rests(h: float, lying: bool, order: int) -> None:
     """It stands on its rim and lies on its side, level, where it was put down."""
     R = LYING if lying else np.eye(3)
@@ -201,9 +199,9 @@ def test_the_contact_is_where_the_distance_is_least(name: str) -> None:
     assert seen > 10
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("name", ["plane", "sphere", "capsule"])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+@pairwise(
+    {"method": ["ne-nmdp", "pbd-nmdp"], "name": ["plane", "sphere", "capsule"], "order": [1, 2]}
+)
 def test_derivatives_of_a_rolling_wheel(method: str, name: str, order: int) -> None:
     """Those of a step are those of its differences: the contact moves, and its normal turns."""
     ground = {"plane": Plane(), "sphere": Sphere(radius=0.6, position=(0, 0, -0.6))}.get(name)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
+from pairwise import spread
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain
 from nmdp_pin._robot import free_body, together, touching
@@ -56,10 +57,15 @@ SCENES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("aside", "h", "order"), [*((x, H, 1) for x in (0.0, 5e-5, 3e-4, 1e-3)), (BORDER, 0.005, 2)]
+@spread(
+    {
+        "scene": SCENES,
+        ("aside", "h", "order"): [
+            *((x, H, 1) for x in (0.0, 5e-5, 3e-4, 1e-3)),
+            (BORDER, 0.005, 2),
+        ],
+    }
 )
-@pytest.mark.parametrize("scene", SCENES)
 def test_what_lies_on_top_stays_there(scene, aside, h, order):
     """Rims beside an end that cannot touch them feel the side, however near the end is."""
     walls = [Box(size=(0.1, 1.0, 0.2), position=(0.1501 * s, 0.0, 0.1)) for s in (-1, 1)]

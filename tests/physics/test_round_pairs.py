@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from derivative_scenes import check
+from pairwise import pairwise
 from physics_scenes import IMPACT, check_overlaps
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
@@ -152,9 +153,7 @@ def at_rest(body: Shape, ground, place: pin.SE3, h: float, order: int) -> State:
     return state
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("h", [0.005, 0.02])
-@pytest.mark.parametrize("ground", ["bars", "logs"])
+@pairwise({"ground": ["bars", "logs"], "h": [0.005, 0.02], "order": [1, 2]})
 def test_a_cone_lies_across(ground: str, h: float, order: int) -> None:
     """Its side, which leans by half the angle at the tip, is level across edges and round sides."""
     below = 5e-4
@@ -355,9 +354,7 @@ DERIVED: dict[str, tuple[Shape, list[Shape], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-@pytest.mark.parametrize("name", DERIVED)
+@pairwise({"name": DERIVED, "method": ["ne-nmdp", "pbd-nmdp"], "order": [1, 2]})
 def test_derivatives(name: str, method: str, order: int) -> None:
     """Those of a step are those of its differences: contacts move along rims, edges and sides."""
     solid, ground, R = DERIVED[name]

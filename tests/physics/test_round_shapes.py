@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from derivative_scenes import check
+from pairwise import pairwise, spread
 from scipy.optimize import minimize
 
 from nmdp_pin import Command, FrictionCone, Plane, Simulator, State, Terrain
@@ -88,9 +89,13 @@ def test_the_contact_of_an_ellipsoid_is_where_the_distance_is_least(name: str) -
     assert seen > 2
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("name", ["plane", "sphere", "ellipsoid", "cone"])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+@pairwise(
+    {
+        "method": ["ne-nmdp", "pbd-nmdp"],
+        "name": ["plane", "sphere", "ellipsoid", "cone"],
+        "order": [1, 2],
+    }
+)
 def test_derivatives_of_a_sliding_ellipsoid(method: str, name: str, order: int) -> None:
     """Those of a step are those of its differences: the contact moves, and its normal turns."""
     grounds = GROUNDS | {"cone": Cone(radius=2.0, length=1.0, position=(0.0, 0.9, -0.2))}
@@ -166,8 +171,7 @@ ROUND: dict[str, Shape] = {
 }
 
 
-@pytest.mark.parametrize(("method", "options"), METHODS)
-@pytest.mark.parametrize("name", ROUND)
+@spread({"name": ROUND, ("method", "options"): METHODS})
 def test_round_bodies_rest_on_their_sides(name: str, method: str, options: dict) -> None:
     """A capsule and a cylinder that lie and a coin on its edge stay where they were put down."""
     h = 0.002 if method == "ne-mdp" else 0.01

@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import trimesh
+from pairwise import pairwise
 from urdf_samples import link, mesh, robot, shape, write
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain, load_robot
@@ -62,9 +63,7 @@ def height_between(ground: list[Shape]) -> float:
     return high
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("ground", CORNERS)
-@pytest.mark.parametrize("name", ROUND)
+@pairwise({"name": ROUND, "ground": CORNERS, "order": [1, 2]})
 def test_sides_lie_between_corners(name: str, ground: str, order: int) -> None:
     """Four of them bear the middle of a capsule or cylinder, as high as the closed form."""
     high = height_between(CORNERS[ground])

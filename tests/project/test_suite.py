@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import itertools
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from pairwise import covering, spread
 
 HERE = Path(__file__).parents[1]
 WORK = "def test_it():\n    sum(range(10_000_000))\n"  # some tenths of a second
@@ -95,6 +97,16 @@ def test_the_cache_is_the_tests_own(suite):
         result = run(suite, env=os.environ | {"XDG_CACHE_HOME": str(suite)})
         assert result.returncode == 0, result.stdout
     assert not (suite / "kept").exists()
+
+
+def test_every_pair_of_values_is_run():
+    """In far fewer runs than there are combinations; `spread` runs each value."""
+    rows = covering((4, 3, 2, 5))
+    for a, b in itertools.combinations(range(4), 2):
+        assert len({(row[a], row[b]) for row in rows}) == (4, 3, 2, 5)[a] * (4, 3, 2, 5)[b]
+    assert len(rows) <= 24  # of 120; 20 are the least
+    mark = spread({"x": "abc", ("y", "z"): [(1, 2), (3, 4)]})
+    assert mark.args == (("x", "y", "z"), [("a", 1, 2), ("b", 3, 4), ("c", 1, 2)])
 
 
 @pytest.fixture

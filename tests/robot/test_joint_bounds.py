@@ -77,14 +77,14 @@ def test_second_moments_are_those_of_the_inertias():
         assert S[3, 3] == inertia.mass
 
 
-def test_small_loads_make_soft_springs(tmp_path, monkeypatch):
-    """Stops and copies of what weighs a hundredth of a newton are as soft as that."""
+@pytest.mark.parametrize("loads", [[0.01, 0.002], [0.002, 0.01]])
+def test_small_loads_make_soft_springs(loads, tmp_path, monkeypatch):
+    """Stops and copies of what weighs a hundredth of a newton, the copy or not, are as soft."""
     text = gripper().replace("continuous", "revolute")
     bot = load_robot(write(tmp_path, text), base="fixed")
-    loads = np.full(bot.model.nv, 0.01)
-    monkeypatch.setattr(joint_bounds, "largest_loads", lambda *_: loads)
+    monkeypatch.setattr(joint_bounds, "largest_loads", lambda *_: np.array(loads))
     joints = joints_of(bot)
-    np.testing.assert_allclose(joints.stiffness, 0.01 / 1e-4)
+    np.testing.assert_allclose(joints.stiffness, np.array(loads) / 1e-4)
     np.testing.assert_allclose(joints.springs.stiffness, 0.01 / 1e-6)
     assert len(joints.springs.stiffness) > 0
 

@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import trimesh
+from pairwise import pairwise
 from urdf_samples import link, mesh, robot, write
 
 from nmdp_pin import Scenario, Terrain, load_robot
@@ -66,9 +67,7 @@ def at(robot, z):
     return q[None]
 
 
-@pytest.mark.parametrize("ground", GROUNDS)
-@pytest.mark.parametrize("solid", SOLIDS)
-@pytest.mark.parametrize("depth", [0.004, 0.05, 0.15])
+@pairwise({"depth": [0.004, 0.05, 0.15], "solid": SOLIDS, "ground": GROUNDS})
 def test_depth_in_the_ground_is_the_closed_form(ground, solid, depth):
     """Of upright bodies over level ground of every kind, shallow and past their centres."""
     shape, half = SOLIDS[solid]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from kept_values import ROBOTS, differences, of_robot
+from kept_values import ALIKE, ROBOTS, differences, of_robot
 from urdf_samples import HOPPER, link, pyramid, shape, write
 from urdf_samples import robot as urdf
 
@@ -30,11 +30,6 @@ from nmdp_pin.errors import RobotError
 
 # The robots of the table that cannot be loaded, and why.
 REFUSED = {"cassie": "SDF"}
-# Large robots that are others with more or less of them: loading them takes a second each.
-ALIKE = {
-    *("g1", "anymal_kinova", "b1_z1", "icub_reduced", "alex_nub_hands", "alex_psyonic_hands"),
-    *("alex_sake_hands", "talos_box", "talos_full", "talos_full_box", "talos_legs"),
-}
 KEPT = json.loads(ROBOTS.read_text(encoding="utf-8"))
 # Sums of hundreds of numbers, of which the figures hold eleven digits.
 ROBOT_TOL = {"": 1e-9}

@@ -263,6 +263,20 @@ def test_of_two_coupled_joints_the_driven_one_leads(tmp_path):
         assert (mimic.joint, mimic.primary, mimic.multiplier) == ("r", "l", 1.0 / slope)
 
 
+def test_coupled_joints_have_references(tmp_path):
+    """R - 0.05 = 0.01 + 2 (l - 0.3): positions of both joints begin at their `ref`."""
+    text = (
+        ONE_LEG.partition("<worldbody>")[0]
+        + """<worldbody>
+<body><joint name="l" ref="0.3" axis="0 1 0"/><geom size="0.1"/></body>
+<body pos="1 0 0"><joint name="r" ref="0.05" axis="0 1 0"/><geom size="0.1"/></body></worldbody>
+<equality><joint joint1="r" joint2="l" polycoef="0.01 2 0 0 0"/></equality></mujoco>"""
+    )
+    (mimic,) = load_robot(write(tmp_path, text, "two.xml")).limits.mimics
+    assert (mimic.joint, mimic.primary, mimic.multiplier) == ("r", "l", 2.0)
+    assert mimic.offset == pytest.approx(0.05 + 0.01 - 2.0 * 0.3)
+
+
 def test_the_keyframe_is_the_standing_pose(tmp_path):
     """Joints, balls and free joints where it says; servos and equalities in our terms."""
     bot = load_robot(write(tmp_path, ALL, "all.xml"))

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pinocchio as pin
 import pytest
+from pairwise import spread
 from urdf_samples import PYRAMID_CORNERS, link, mesh, pyramid, robot, shape, write
 
 from nmdp_pin._robot import check_robot, free_body, load_robot
@@ -39,8 +40,7 @@ def in_world(name: str, count: int) -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("count", [1, 4, 64, 256])
+@spread({"count": [1, 4, 64, 256], "name": NAMES})
 def test_as_many_as_asked_for(name, count):
     """Each has a name of its own and no radius, and two calls give the same points."""
     points = load_robot(name, contact_points=count, visuals=False).contact_points

@@ -14,7 +14,7 @@ STANDS = 0.05  # [m] from the height of the start; measured: 0.02
 STILL = 0.05  # [m/s, rad/s] of the base at the end
 
 
-@pytest.mark.parametrize("ms", [2, 5, 10, 20, 30, 40, 50])
+@pytest.mark.parametrize("ms", [5, 20, 50])
 def test_it_jumps_and_stands(ms):
     """With any step it jumps four times, stays upright, stands still at the end, and none warns."""
     scenario = Scenario.load("robosimian-jump", overrides=[f"integrator.dt={ms / 1e3}"])

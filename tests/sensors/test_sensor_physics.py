@@ -15,13 +15,14 @@ from nmdp_pin import (
     Simulator,
     Terrain,
     free_body,
+    load_robot,
     together,
     touching,
 )
 from nmdp_pin._contact import stiffness_for_static_depth
 from nmdp_pin._robot import ContactPoints
 from nmdp_pin._simulator.step_control import merged
-from nmdp_pin.control import Passive
+from nmdp_pin.control import ExternalWrench, Passive
 from nmdp_pin.sensors import (
     Accelerometer,
     CentreOfPressure,
@@ -48,6 +49,11 @@ METHODS = {
     "ne-ncp": ("ne-ncp", {}),
 }
 NEWTON_EULER = tuple(METHODS)[:2]  # whose equations are those of inverse dynamics
+TABLE = """<robot name="table"><link name="ground"/><link name="table">
+<inertial><mass value="3"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="1 1 0.1"/></geometry></collision></link>
+<joint name="hinge" type="continuous"><parent link="ground"/><child link="table"/>
+<axis xyz="0 0 1"/></joint></robot>"""
 SOLVED = 1e-6  # [-] of what is solved up to the tolerance of a step
 DEPTH = 1e-4  # [m] at rest
 
@@ -74,6 +80,37 @@ def pendulum(length: float = 0.5, mass: float = 2.0) -> Robot:
     model.addBodyFrame("bob", joint, pin.SE3(np.eye(3), bob), model.nframes - 1)
     points = ContactPoints((), np.zeros(0, int), np.zeros((0, 3)), np.zeros(0))
     return Robot("pendulum", model, points, np.array([0]), np.zeros(1))
+
+
+def test_frames_that_are_turned():
+    """A body that is held feels 9.81 m/s^2 along its own axes; a bob moves across its rod."""
+    body = free_body("body", Sphere(radius=0.1), mass=1.0, rpy=(0.5, -0.8, 1.2))
+    sim = simulator(body, "ne-nmdp, order 1")
+    felt = Sensors(body, [Accelerometer("body")]).read(sim.state())["accelerometer"]
+    upwards = pin.rpy.rpyToMatrix(0.5, -0.8, 1.2).T @ [0.0, 0.0, G]
+    np.testing.assert_allclose(felt, upwards, atol=1e-12)
+    swings = simulator(pendulum(), "ne-nmdp, order 1")
+    state = swings.state(np.array([0.7]), np.array([2.0]))
+    moves = Sensors(swings.robot, [FrameVelocity("bob")]).read(state)["velocity"]
+    along = [-np.cos(0.7), 0.0, np.sin(0.7), 0.0, 2.0, 0.0]
+    np.testing.assert_allclose(moves, along, atol=1e-12)
+
+
+def test_a_joint_bears_what_is_pulled_and_what_lies_on_it(tmp_path):
+    """A pull at a point beside the frame has its arm; a plate on a joint bears its load as well."""
+    sim = simulator(pendulum(), "ne-nmdp, order 1")
+    pull = ExternalWrench(force=(0.0, 5.0, 0.0), frame="bob", point=(0.0, 0.0, -0.1))
+    result = sim.step(sim.state(), Command(wrenches=(pull,)), 0.01)
+    borne = Sensors(sim.robot, [JointWrench("hinge")]).read(result)["joint_wrench"]
+    np.testing.assert_allclose(borne, [0.0, -5.0, 2.0 * G, -3.0, 0.0, 0.0], atol=1e-4)
+    file = tmp_path / "table.urdf"
+    file.write_text(TABLE)
+    load = free_body("load", Box(size=(0.1, 0.1, 0.1)), mass=1.0, position=(0, 0, 0.1 - DEPTH))
+    scene = touching(together(load_robot(file, base="fixed"), [load]), [("table", "load")])
+    sim = simulator(scene, "ne-nmdp, order 1")
+    (*_, last) = sim.run(sim.state(), Passive(), dt=0.02, duration=0.4)
+    borne = Sensors(scene, [JointWrench("hinge")]).read(last)["joint_wrench"]
+    assert borne[2] == pytest.approx((3.0 + 1.0) * G, rel=1e-3)
 
 
 @pytest.mark.parametrize("method", METHODS)

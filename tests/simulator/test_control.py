@@ -12,11 +12,11 @@ from nmdp_pin._control.push import Push, Pushed
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._papers.semi_implicit import SemiImplicit
-from nmdp_pin._robot import load_robot
+from nmdp_pin._robot import free_body, load_robot
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
-from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin._terrain import Plane, Sphere, Terrain
 from nmdp_pin.errors import ControlError
 
 ROUNDING = 1e-12
@@ -298,6 +298,15 @@ def test_pushes_add_up():
     quiet = Pushed(inner, robot, pushes).command(simulator.state(t=5.0), 0.01)
     np.testing.assert_array_equal(quiet.tau, np.full(18, 0.5))
     assert Pushed(Passive(), robot, pushes).command(simulator.state(t=5.0), 0.01).wrenches == ()
+
+
+def test_a_push_has_the_axes_of_the_world():
+    """Of a body that is turned: it leaves along the push, at F t / m."""
+    body = free_body("body", Sphere(radius=0.1), mass=2.0, rpy=(0.4, -0.9, 1.3))
+    simulator = Simulator(body, Terrain([Plane(height=-1e3)]), samples.CONE, order=1)
+    controller = Pushed(Passive(), body, [Push(force=(3.0, -1.0, 2.0), start=0.0, duration=1.0)])
+    (result,) = simulator.run(simulator.state(), controller, dt=0.1, duration=0.1)
+    np.testing.assert_allclose(result.state.v[:3], [0.15, -0.05, 0.1 - 0.981], atol=1e-5)
 
 
 @pytest.mark.parametrize(

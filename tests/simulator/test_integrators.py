@@ -9,6 +9,7 @@ import pytest
 from contact_laws import law_for
 from contracts import IntegratorContract
 from made_steps import stages_of
+from pairwise import pairwise
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._contact.friction_cone import RECOVERY
@@ -176,9 +177,13 @@ def stiffnesses_of(integrator):
     return linear
 
 
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"])
-@pytest.mark.parametrize("objective", [*OBJECTIVES, "dissipation"])
+@pairwise(
+    {
+        "objective": [*OBJECTIVES, "dissipation"],
+        "method": ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"],
+        "order": [1, 2],
+    }
+)
 def test_the_step_solves_the_residual(objective, method, order):
     """At the ends of the stages G = 0 to the tolerance, with the forces that the result reports."""
     integrator = _nmdp(method, objective=objective, order=order)

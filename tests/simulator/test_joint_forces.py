@@ -5,12 +5,16 @@ import joint_scenes as scenes
 import numpy as np
 import pytest
 from contact_laws import law_for
+from pairwise import pairwise, spread
 from physics_scenes import G, ground
 from scipy.optimize import brentq
 from tight_solves import TIGHT
+from urdf_samples import robot as urdf
+from urdf_samples import write
 
 from nmdp_pin._contact import FrictionCone, Penalty
 from nmdp_pin._control import Command
+from nmdp_pin._control.controller import ExternalWrench
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._robot import free_body, load_robot, together, touching
 from nmdp_pin._simulator.simulator import Simulator
@@ -57,8 +61,7 @@ def run(*arguments):
 CONE = FrictionCone(stiffness=1e8, power=2, recovery=0.0)  # stops: tests/test_recovery.py
 
 
-@pytest.mark.parametrize("h", STEPS)
-@pytest.mark.parametrize("method", EVERY)
+@spread({"method": EVERY, "h": STEPS})
 def test_a_pendulum_falls_on_a_stop(method, h, tmp_path):
     """It arrives with 1.1 rad/s, does not bounce and does not sink on."""
     sim = tight(scenes.pendulum(tmp_path, limit=(0.3, 2.0)), method)
@@ -81,9 +84,7 @@ def stop_load():
     return G * np.sqrt(scenes.MASS * scenes.ABOUT_HINGE)
 
 
-@pytest.mark.parametrize("side", [-1.0, 1.0])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("method", MDP)
+@pairwise({"method": MDP, "order": [1, 2], "side": [-1.0, 1.0]})
 def test_a_motor_presses_on_a_stop(method, order, side, tmp_path):
     """The stop takes what the motor gives more than the weight, within 0.1 mrad."""
     robot = scenes.pendulum(tmp_path, limit=(-0.4, 0.4))
@@ -96,8 +97,7 @@ def test_a_motor_presses_on_a_stop(method, order, side, tmp_path):
     assert side * v[-1, 0] < -0.5, "a stop does not hold back"
 
 
-@pytest.mark.parametrize("h", STEPS)
-@pytest.mark.parametrize("method", EVERY)
+@spread({"method": EVERY, "h": STEPS})
 def test_friction_holds_and_slips_at_the_load_of_the_closed_form(method, h, tmp_path):
     """The weight's moment at 0.4 rad: with 2 % more friction it stays, with 2 % less it falls."""
     angle, creep = 0.4, HELD.get(method, SOLVED)
@@ -126,8 +126,7 @@ def test_a_swing_against_friction_ends_where_its_energy_is_spent(tmp_path):
     assert missed[2] < 2e-3
 
 
-@pytest.mark.parametrize("h", STEPS)
-@pytest.mark.parametrize("method", EVERY)
+@spread({"method": EVERY, "h": STEPS})
 def test_a_saturated_servo(method, h, tmp_path):
     """Far from its target it gives its limit, at it no more than it must; it never exceeds it."""
     robot = scenes.pendulum(tmp_path, effort=2.0)
@@ -158,6 +157,19 @@ def test_a_servo_that_its_limit_throws_past_the_target(method, tmp_path):
     assert (result.status.ok, result.halvings) == (True, 0)
     assert abs(result.tau[0]) < 1.0
     assert result.state.q[0] == pytest.approx(near, rel=1e-3)
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_a_push_acts_beside_a_motor_at_its_limit(method, tmp_path):
+    """1 N of the motor and 5 N from outside on 1 kg: 0.6 m/s after 0.1 s."""
+    slide = scenes.joint("slide", "base", "bob", kind="prismatic", axis="1 0 0", effort=1.0)
+    text = urdf('<link name="base"/>', scenes.body("bob", 1.0, 0.01), slide)
+    robot = load_robot(write(tmp_path, text, "slide.urdf"), base="fixed", contacts=[])
+    push = ExternalWrench(force=(5.0, 3.0, 0.0), frame="bob")
+    command = Command(tau=np.array([50.0]), wrenches=(push,))
+    _, v, tau = run(tight(robot, method), 0.0, 0.0, 0.02, 0.1, command)
+    assert v[-1] == pytest.approx(0.6, rel=1e-5)
+    assert tau[-1] == pytest.approx(1.0, rel=1e-5)
 
 
 def test_saturated_legs_take_few_iterations():
@@ -240,11 +252,16 @@ STILL_HELD = (
 )
 
 
-@pytest.mark.parametrize("base", ["fixed", "planar", "free-flyer"])
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize(
-    ("method", "order"),
-    [*((method, order) for method in MDP[:2] for order in (1, 2)), ("pbd", 1), ("pbfd", 1)],
+@pairwise(
+    {
+        ("method", "order"): [
+            *((method, order) for method in MDP[:2] for order in (1, 2)),
+            ("pbd", 1),
+            ("pbfd", 1),
+        ],
+        "name": CASES,
+        "base": ["fixed", "planar", "free-flyer"],
+    }
 )
 def test_derivatives(method, name, base, order, tmp_path):
     """Against central differences, apart from the ground and, on a free base, in contact."""

@@ -94,6 +94,20 @@ def test_motors_that_cannot_be(robot):
         MotorModel(chain, None, free_speed=1.0)
 
 
+def test_velocities_are_those_of_the_joints_that_are_named():
+    """On a floating base, whose configuration is longer than its velocity."""
+    spider = load_robot("spider", visuals=False)
+    joint = spider.model.names[-1]
+    servo = VelocityServo(spider, kd=0.2, velocity={joint: 7.0})
+    command = servo.command(
+        Simulator(spider, Terrain(Plane()), FrictionCone(stiffness=1e5, power=2)).state(), 0.01
+    )
+    expected = np.zeros(spider.model.nv)
+    expected[spider.model.joints[spider.model.getJointId(joint)].idx_v] = 1.0
+    np.testing.assert_array_equal(command.v_target, 7.0 * expected)
+    np.testing.assert_array_equal(command.kd, 0.2 * expected)
+
+
 def test_a_wheel_by_its_angle(robot):
     """A motion of three turns is followed to its end, not to the nearest angle of the same look."""
     turns = Gait(

@@ -12,6 +12,7 @@ import pinocchio as pin
 import pytest
 from contact_laws import law_for
 from contracts.integrator import assert_same_bits, assert_sound
+from pairwise import spread
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command, Controller, Passive, StablePD, TorqueFunction
@@ -401,8 +402,12 @@ def test_unknown_on_failure(simulator):
         next(simulator.run(simulator.state(), Passive(), dt=0.1, duration=1, on_failure="ignore"))
 
 
-@pytest.mark.parametrize("method", sorted(INTEGRATORS))
-@pytest.mark.parametrize("clone", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+@spread(
+    {
+        "clone": [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))],
+        "method": sorted(INTEGRATORS),
+    }
+)
 def test_copies_step_alike(method, clone):
     """A copy, by pickle too, gives the same bits, options and terrain included."""
     terrain = Terrain(
@@ -458,8 +463,7 @@ def test_two_simulators_share_nothing():
 FUZZ_ROBOTS = ("robosimian planar", "wheels", "pendulum", "spider", "no-contact")
 
 
-@pytest.mark.parametrize("method", sorted(INTEGRATORS))
-@pytest.mark.parametrize("speed", [1e70, 1e100, 1e150, 1e200, 1e300])
+@spread({"speed": [1e70, 1e100, 1e150, 1e200, 1e300], "method": sorted(INTEGRATORS)})
 def test_overflow_is_a_failure(speed, method):
     """Energies and torques beyond the range of numbers never come out of a step that is ok."""
     for name in ("spider", "wheels+damping", "no-contact"):
@@ -475,8 +479,7 @@ def test_overflow_is_a_failure(speed, method):
         assert_sound(simulator.step(state, None, 0.01), state)
 
 
-@pytest.mark.parametrize("method", sorted(INTEGRATORS))
-@pytest.mark.parametrize("name", FUZZ_ROBOTS)
+@spread({"name": FUZZ_ROBOTS, "method": sorted(INTEGRATORS)})
 def test_fuzz(name, method):
     """Random states, commands, lengths and grounds: a status, finite numbers, no exception."""
     robot, rng = samples.robot(name), np.random.default_rng(len(name))

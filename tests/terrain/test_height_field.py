@@ -176,3 +176,16 @@ def test_nothing_of_the_field_is_asked_far_above_a_plane() -> None:
     points = np.array([[x, 0.1, 0.3] for x in np.linspace(-2.0, 2.0, 21)])
     shape = Terrain([Plane(), field]).query(points).shape
     assert (shape == np.where(np.abs(points[:, 0]) < 0.7, 1, 0)).all()
+
+
+@pytest.mark.parametrize("lengths", [{"spacing": (0.1, 0.3)}, {"size": (0.4, 0.6)}])
+def test_rows_are_along_y_and_columns_along_x(lengths):
+    """Three rows of five samples, other distances along x than along y: each is at its place."""
+    heights = np.arange(15.0).reshape(3, 5)
+    field = HeightField(heights=heights, **lengths)
+    top = field.triangles()[0][:15].reshape(3, 5, 3)
+    np.testing.assert_allclose(
+        top[:, :, 0], np.tile([-0.2, -0.1, 0.0, 0.1, 0.2], (3, 1)), atol=1e-12
+    )
+    np.testing.assert_allclose(top[:, :, 1].T, np.tile([-0.3, 0.0, 0.3], (5, 1)), atol=1e-12)
+    np.testing.assert_array_equal(top[:, :, 2], heights)

@@ -11,6 +11,7 @@ from pathlib import Path
 import coal
 import numpy as np
 import pytest
+from pairwise import pairwise
 
 from nmdp_pin._terrain import (
     SHAPES,
@@ -165,9 +166,13 @@ def test_pickled_terrain_gives_the_same_bits() -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("scene", [[Plane()], [Plane(), Plane(normal=(1, 0, 1))], everything()])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200, 2e9])
-@pytest.mark.parametrize("column", [0, 1, 2])
+@pairwise(
+    {
+        "column": [0, 1, 2],
+        "bad": [np.nan, np.inf, -np.inf, 1e200, 2e9],
+        "scene": [[Plane()], [Plane(), Plane(normal=(1, 0, 1))], everything()],
+    }
+)
 def test_points_that_are_not_finite(scene: list[Shape], bad: float, column: int) -> None:
     """A lost point has the distance NaN, without a warning, and does not touch the others."""
     x = points(20)

@@ -10,12 +10,8 @@ from browser import CHROMIUM, REASON, REQUIRED
 ROBOTS = (
     "hector",  # COLLADA with polylists
     "hextilt",  # COLLADA with y up
-    "icub",  # COLLADA with y up and attributes that differ
-    "laikago",  # OBJ with materials
     "quadruped",  # OBJ in millimetres
     "allegro_left_hand",  # STL with an ending in capitals
-    "anymal",  # COLLADA with textures
-    "talos",  # STL that is mirrored
 )
 
 

@@ -22,7 +22,7 @@ import pytest
 from browser import CHROMIUM, REASON, REQUIRED, Browser
 from sample_motion import hop_recording, hop_state, hopper
 
-from nmdp_pin._robot import Robot, load_robot
+from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Box, Plane, Terrain
 from nmdp_pin.errors import ViewerError
 from nmdp_pin.viz.meshcat_link import MeshcatLink
@@ -381,29 +381,6 @@ def test_names_leave_the_page_intact(browser: Browser) -> None:
         assert browser.evaluate("window.broken === undefined")
         name = f"0 {names[0].replace('/', '_')}"
         assert _pose(browser, f"{ROOT}/contacts/{name}/force")[2][2] > 1e-3
-    assert browser.errors == []
-
-
-@needs_browser
-def test_colours_of_collada_files_are_shown(browser: Browser) -> None:
-    """A robot whose parts have attributes that differ, which meshcat's own loader cannot merge."""
-    robot = load_robot("icub")
-    with Viewer(robot, None) as viewer:
-        viewer.draw(0.0, robot.standing)
-        browser.errors.clear()
-        browser.open(viewer.url)
-        assert viewer._link.flush(_PATIENCE)
-        browser.wait_for(f"{_node(ROOT)}.children.length > 3")
-        picture = _picture(browser)
-        browser.evaluate(f"{_node(ROOT)}.visible = false, 0")
-        empty = _picture(browser)
-        colors = browser.evaluate(
-            "(() => { const found = new Set(); viewer.scene.traverse(({material}) =>"
-            "material && material.color && found.add(material.color.getHex()));"
-            "return found.size; })()"
-        )
-    assert (np.abs(picture - empty).max(axis=2) > 20).mean() > _BODY_SHARE
-    assert colors > 3
     assert browser.errors == []
 
 
