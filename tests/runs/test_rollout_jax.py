@@ -38,6 +38,7 @@ from nmdp_pin.terrain import Box, Capsule, HeightField, Sphere
 
 TOLERANCE = 1e-8  # relative to the sizes of q and v; both solve to 1e-8 of the weight
 FAST = 1e6  # times the speed of lanes that fail
+STEPS = 50  # on hills
 KINDS = (PLANE, BOX, SPHERE, CAPSULE)
 
 
