@@ -52,7 +52,7 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: bool
         f0: forces at which it is stated, shape (n,).
         f: forces to begin with; output, the solution, shape (n,).
         dq: motion to begin with, that of these forces; output, that of the solution, shape (nv,).
-        thorough: whether to go on, from no forces, where the proximal point method fails.
+        thorough: whether to go on, from no forces, where not even its first term helps.
 
     Returns:
         SOLVED; HELD_BACK where forces are a solution of the inequality with a term that holds them;
@@ -94,7 +94,7 @@ def _solve_component(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: boo
     if search(vi, f0, f, dq, _REDUNDANT, _FROM_GIVEN, False, False, room):
         return SOLVED
     outcome = _approach(vi, f0, given, moved, f, dq, room)
-    if outcome == SOLVED or not thorough:
+    if outcome == SOLVED or (outcome == UNSOLVED and not thorough):
         return outcome
     copy_vector(f, held)
     vi.proximal[0] = 0.0

@@ -161,16 +161,17 @@ def _iterate(
     That is where forces are held back, or A is without their derivatives.
     """
     linearise(system, stage, here, linear)
-    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, not system.forces)
+    thorough = not system.forces
+    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, thorough)
+    near = over <= _NEAR and here.sums[SLIP] <= _NEAR * slip
     held = outcome == HELD
+    if outcome == QP_FAILED and system.forces:
+        if not near:
+            straighten(system, stage, here, linear)
+        outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, True)
+        held = not near or outcome == HELD
     # so near a solution that an inequality is not solved for rounding errors
-    near = outcome == QP_FAILED and over <= _NEAR and here.sums[SLIP] <= _NEAR * slip
-    if outcome == QP_FAILED and not near and system.forces:
-        straighten(system, stage, here, linear)
-        outcome, held = (
-            newton_step(system, stage, here, linear, tolerances.slip, w1, dq, True),
-            True,
-        )
+    near = near and outcome == QP_FAILED
     return CONVERGED if near or outcome == HELD else outcome, held
 
 
@@ -293,7 +294,7 @@ def solve_stage(
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
         left = (size / before) ** 2 if 0.0 < before < math.inf and not held else 1.0
-        turns = system.forces and _turns_back(system, dq, last, size, before)
+        turns = over > _NEAR and _turns_back(system, dq, last, size, before)
         copy_vector(dq, last)
         turned += turns
         if outcome == CONVERGED and turned > _MOST_TURNS:
