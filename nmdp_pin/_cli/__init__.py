@@ -31,7 +31,7 @@ COMMANDS = {
     "view": ("view", "Replay a recording with pause, speed and scrubbing."),
     "plot": (
         "recordings",
-        "Plot base, joints against targets, torques, objects, forces, energy and solver work.",
+        "Plot base, joints, torques, objects, sensors, forces, energy and solver work.",
     ),
     "compare": (
         "recordings",

@@ -12,9 +12,10 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import BACKWARD_EULER
 from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import report_depths
+from nmdp_pin._kernels.step.energy_guard import allowed_gain
 from nmdp_pin._kernels.step.stage import evaluate, kinematics, linearise
 from nmdp_pin._kernels.step.stage_records import StageIterate
-from nmdp_pin._kernels.step.step import allowed_gain, energies_of
+from nmdp_pin._kernels.step.step import energies_of
 from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._kernels.step.step_start import open_step, state_stage
 from nmdp_pin._kernels.tree.joints import saturate

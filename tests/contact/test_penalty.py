@@ -23,7 +23,7 @@ def friction_of(law: Penalty, mu: float, h: float) -> float:
     """
     given = -1.0 if law.friction_stiffness is None else law.friction_stiffness
     numbers = (law.normal_stiffness, given, law.slip_speed, law.alpha, law.beta, law.gamma)
-    touch = Touch(np.zeros(8), *np.zeros((3, 3)), *np.zeros((2, 3, 3)))
+    touch = Touch(np.zeros(8), *np.zeros((3, 3)), *np.zeros((2, 3, 3)), np.zeros((0, 6)))
     touch.n[2] = 1.0
     of_law = PenaltyLaw(FRICTIONAL, *map(float, numbers))
     measure(of_law, h, DEPTH, mu, np.array([SLIP, 0, 0]), 0.0, touch)

@@ -16,6 +16,7 @@ from nmdp_pin._integrators.scheme import BACKWARD_EULER, SDIRK2
 from nmdp_pin._kernels.step import outcomes, step_end, step_records, tolerances
 from nmdp_pin._kernels.step import step as kernel
 from nmdp_pin._kernels.step import step_start as start_kernels
+from nmdp_pin._kernels.step.energy_guard import allowed_gain
 from nmdp_pin._kernels.step.stage import kinematics, saturate_at
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._robot import ContactPoints, JointLimits
@@ -138,7 +139,7 @@ def test_bounds():
         for displaced, power in ((True, 1), (False, 2)):
             stage.displaced = displaced
             assert tolerances.share_of_tolerance(options, stage) == pytest.approx(share**power)
-    assert kernel.allowed_gain(weight, 0.1, 5.0) == pytest.approx(0.5 + 0.01 * weight)
+    assert allowed_gain(weight, 0.1, 5.0) == pytest.approx(0.5 + 0.01 * weight)
 
 
 def test_energies_at_the_start():

@@ -42,6 +42,7 @@ from nmdp_pin._kernels.geometry.planes import (
     select_contacts,
     select_overlaps,
 )
+from nmdp_pin._kernels.step.energy_guard import allowed_gain
 from nmdp_pin._kernels.step.outcomes import (
     CONVERGED,
     COUNTERS,
@@ -59,7 +60,6 @@ from nmdp_pin._kernels.step.outcomes import (
 from nmdp_pin._kernels.step.position_joints import free_motors
 from nmdp_pin._kernels.step.position_records import PositionStep
 from nmdp_pin._kernels.step.position_step import begin, evaluate_step, linearise_step
-from nmdp_pin._kernels.step.step import allowed_gain
 from nmdp_pin._kernels.step.tolerances import ROUNDING
 from nmdp_pin._kernels.tree.joints import Commands, hold_command
 from nmdp_pin._kernels.tree.springs import spring_energy

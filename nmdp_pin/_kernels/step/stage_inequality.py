@@ -281,7 +281,17 @@ def newton_step(
         outcome = CONVERGED if solved == SOLVED else (HELD if solved == HELD_BACK else QP_FAILED)
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR
-    for b in range(k):
+    _write_forces(system, stage, at, vi, f, w1)
+    return outcome
+
+
+@jit
+def _write_forces(
+    system: System, stage: Stage, at: StageIterate, vi: AffineVI, f: Array, w1: Array
+) -> None:
+    """Write the coordinates of the contacts and joints, moved into their sets."""
+    first = vi.sets.first
+    for b in range(at.n_active[0]):
         row, total = at.active[b], 1.0
         if system.forces and row < stage.contacts.n[0]:
             _clip(vi.sets, b, vi.rounding[b], f[first[b] : first[b + 1]])
@@ -293,7 +303,6 @@ def newton_step(
             total = max(total * _BELOW_ONE, 1.0) if total > 1.0 else 1.0
         for e in range(first[b + 1] - first[b]):
             w1[row, e] = f[first[b] + e] / total
-    return outcome
 
 
 @jit

@@ -16,8 +16,9 @@ from nmdp_pin._kernels.geometry.planes import (
     missed_contacts,
     missed_overlaps,
 )
-from nmdp_pin._kernels.step.impacts import confirm_suspects, judge_impacts, write_elastic_energies
-from nmdp_pin._kernels.step.islands import Islands, add_work, write_energies
+from nmdp_pin._kernels.step.energy_guard import gains_little, gains_too_much
+from nmdp_pin._kernels.step.impacts import confirm_suspects, judge_impacts
+from nmdp_pin._kernels.step.islands import add_work, write_energies
 from nmdp_pin._kernels.step.outcomes import (
     BUDGET_SPENT,
     CONVERGED,
@@ -61,7 +62,6 @@ from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import energies
 
 _TURNED = -0.5  # cosine of the least angle between two sides of what is thin
-_LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
 _FEW_GUESSES = 3  # in second order; steps that they do not solve are better made in first order
 _MOST_MISSED = 4  # lists of contacts that a step tries
 _REPETITION = 4  # first of the points that a repetition in first order uses
@@ -129,7 +129,7 @@ def solve_from_guesses(
             end = memory.points[here]
             if _passes_through(system, memory, end):
                 outcome = STALLED
-            elif _gains_little(system, options, end, memory):
+            elif gains_little(system, options, end, memory):
                 break
             else:
                 outcome = ENERGY_GAINED
@@ -159,54 +159,6 @@ def _passes_through(system: System, memory: Memory, at: StageIterate) -> bool:
             ):
                 return True
     return False
-
-
-@jit
-def _gains_little(system: System, options: Options, at: StageIterate, memory: Memory) -> bool:
-    """Whether the energies that the islands gain in a stage are acceptable.
-
-    An implicit step loses energy: in first order v' M (v - v0) is more than the change of
-    v' M v / 2, and contact forces only dissipate. Large turns and steps of second order may add a
-    share of the energy that moves (docs/choices.md, 14).
-    """
-    islands = memory.islands
-    for k in range(islands.count[0]):
-        islands.work[k] = islands.given[k]
-    contacts, rate = memory.stage.contacts, memory.stage.rate
-    add_work(system, contacts, at, 1.0 / rate, islands, islands.work)
-    write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
-    write_elastic_energies(system, memory.stage, at, islands, islands.elastic)
-    some = False
-    for k in range(islands.count[0]):
-        some |= _gains_too_much(islands, k, options.share)
-    return not some
-
-
-@jit
-def _gains_too_much(islands: Islands, k: int, share: float) -> bool:
-    """Write the energy that an island gains by its energies and work; whether it is too much.
-
-    What contacts and stops have given back since the start is no gain.
-    """
-    done = islands.work[k] + max(islands.elastic0[k] - islands.elastic[k], 0.0)
-    gain = islands.kinetic[k] + islands.potential[k] - done
-    islands.gain[k] = gain - islands.kinetic0[k] - islands.potential0[k]
-    moving = islands.kinetic0[k] + max(done, 0.0)
-    moving += max(islands.springs0[k] - islands.springs[k], 0.0)
-    return not islands.gain[k] <= allowed_gain(islands.weight[k], share, moving)
-
-
-@jit
-def allowed_gain(weight: float, share: float, moving: float) -> float:
-    """The largest acceptable gain of energy [J].
-
-    Args:
-        weight: weight of what moves [N].
-        share: share of the energy that moves.
-        moving: energy that moves: kinetic energy at the start, the work of the torques, and what
-            springs gave [J].
-    """
-    return share * moving + _LEAST_GAIN * weight
 
 
 @jit
@@ -295,7 +247,7 @@ def _try_step(step: Step, known: Known) -> tuple[int, bool]:
             return outcome, False
         _finish(step, scheme, first, last, a, True)
         list_touching(system, memory, step.end)
-        return outcome, _misses(step, first, last)
+        return outcome, _lacks_contacts(step, first, last)
     if outcome != CONVERGED:
         for k in range(memory.islands.count[0]):
             memory.islands.outcome[k], memory.islands.doubtful[k] = outcome, False
@@ -310,9 +262,9 @@ def _try_step(step: Step, known: Known) -> tuple[int, bool]:
     write_energies(system, end, islands, islands.kinetic, islands.potential, islands.springs)
     _finish(step, scheme, first, last, a, True)
     list_touching(system, memory, step.end)
-    missed = step.end.counts[ORDER] == 1 and _misses(step, at, at)
+    missed = step.end.counts[ORDER] == 1 and _lacks_contacts(step, at, at)
     for k in range(islands.count[0]):
-        missed = missed or (islands.kept[k] and _misses(step, first, last))
+        missed = missed or (islands.kept[k] and _lacks_contacts(step, first, last))
     return outcome, missed
 
 
@@ -361,7 +313,7 @@ def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: b
 
 
 @jit
-def _misses(step: Step, first: int, last: int) -> bool:
+def _lacks_contacts(step: Step, first: int, last: int) -> bool:
     """List what touches besides the contacts where the first and the last stage end; False: none.
 
     Args:
@@ -389,7 +341,7 @@ def _accepts(step: Step, first: int, last: int) -> bool:
     add_work(system, contacts, before, of_first, islands, islands.work)
     add_work(system, contacts, at, of_last, islands, islands.work)
     for k in range(islands.count[0]):
-        gains = _gains_too_much(islands, k, step.options.share)
+        gains = gains_too_much(islands, k, step.options.share)
         islands.outcome[k], islands.doubtful[k] = ENERGY_GAINED if gains else CONVERGED, False
     judge_impacts(
         system,

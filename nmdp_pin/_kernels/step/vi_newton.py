@@ -13,7 +13,6 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import (
     copy_matrix,
-    copy_vector,
 )
 from nmdp_pin._kernels.algebra.manifold import integrate
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
@@ -219,10 +218,11 @@ def _write_known(
 
 @jit
 def _turns_back(system: System, dq: Array, last: Array, size: float, before: float) -> bool:
-    """Whether a step leads back most of the way of the last one, as between two places."""
+    """Whether a step leads back most of the way of the last one, which it becomes."""
     along = 0.0
     for l in range(dq.size):
         along += system.inertias[l] * dq[l] * last[l]
+        last[l] = dq[l]
     return size < math.inf and size > _BACK * before and -along > _BACK * size * before
 
 
@@ -293,22 +293,17 @@ def solve_stage(
         outcome, held = _iterate(system, stage, here, linear, tolerances, over, slip, w1, dq)
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
-        left = (size / before) ** 2 if 0.0 < before < math.inf and not held else 1.0
-        turns = over > _NEAR and _turns_back(system, dq, last, size, before)
-        copy_vector(dq, last)
-        turned += turns
-        if outcome == CONVERGED and turned > _MOST_TURNS:
-            outcome = STALLED
-        if outcome != CONVERGED:
+        turns = _turns_back(system, dq, last, size, before) and over > _NEAR
+        whole, turned = not (held or turns), turned + turns
+        left = (size / before) ** 2 if 0.0 < before < math.inf and whole else 1.0
+        if outcome != CONVERGED or turned > _MOST_TURNS:
+            outcome = STALLED if outcome == CONVERGED else outcome
             break
-        known = not turns and _is_known(
-            system, stage, here, linear, tolerances, left, over, slip, w1, dq
-        )
+        known = _is_known(system, stage, here, linear, tolerances, left, over, slip, w1, dq)
         if known:
             _write_known(system, stage, here, dq, w1, left, there)
         else:
-            t = _SHORTEN if turns else 1.0
-            residual, tries = _go(system, stage, here, dq, w1, t, there)
+            residual, tries = _go(system, stage, here, dq, w1, _SHORTEN if turns else 1.0, there)
             evaluations += min(tries, _MOST_TRIES)
             counts[REJECTED] += tries - 1
             size = math.inf if tries > 1 or held else size
