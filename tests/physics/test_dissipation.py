@@ -81,7 +81,7 @@ def test_a_sliding_box_is_the_same_by_every_objective_as_the_step_goes_to_zero(m
         "end_effector": ("ne-nmdp", {"objective": "end_effector", "order": 1}),
         "ne-mdp": ("ne-mdp", {}),
     }
-    monkeypatch.setattr(physics_scenes, "METHODS", methods)
+    monkeypatch.setattr(physics_scenes, "EVERY", methods)
     mu = 0.5
     exact = 1.0 / (2.0 * mu * 9.81)
     ways = np.array([[stopping_distance(m, mu, h) for h in STEPS] for m in methods])

@@ -24,7 +24,7 @@ from nmdp_pin import (
     load_robot,
     with_frictions,
 )
-from nmdp_pin._jax import compiled_scene, roller
+from nmdp_pin._jax import compiled_contacts, roller
 from nmdp_pin._jax.compiled_scene import scene_of
 from nmdp_pin._jax.manifold import difference, integrate
 from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE, SPHERE
@@ -64,7 +64,7 @@ def test_agrees_with_compiled_steps(tmp_path, monkeypatch):
     Of three points of the free body one lands; a lane that is too fast fails as it does compiled.
     """
     pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
-    monkeypatch.setattr(compiled_scene, "MOST_CONTACTS", 1)
+    monkeypatch.setattr(compiled_contacts, "MOST_CONTACTS", 1)
     robot = load_robot(write(tmp_path, BALLS, "balls.xml"), contacts=[])
     model, rng = robot.model, np.random.default_rng(0)
     slide, hinge = (model.joints[model.getJointId(name)] for name in ("slide", "hinge"))
