@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from nmdp_pin._control.controller import Command, Controller
-from nmdp_pin._control.conversion import ControllerLike, controller_of
+from nmdp_pin._control.controller import Command
+from nmdp_pin._control.conversion import ControllerLike
+from nmdp_pin._control.wrapper import ControllerWrapper
 from nmdp_pin._options import Number, check_fields, readable
 from nmdp_pin._robot.loop import WORLD, Grip
 from nmdp_pin._state.state import State
@@ -51,20 +52,12 @@ class Attachment:
         return self.start + _ROUNDING < t <= self.start + self.duration + _ROUNDING
 
 
-class Attached(Controller):
+class Attached(ControllerWrapper):
     """Controller with attachments: adds those of the time to what its commands attach."""
 
     def __init__(self, controller: ControllerLike, attachments: Sequence[Attachment]) -> None:
-        self.controller, self.attachments = controller_of(controller), tuple(attachments)
-
-    @property
-    def follows_time(self) -> bool:  # type: ignore[override]
-        """Whether the inner controller follows the time."""
-        return self.controller.follows_time
-
-    def command(self, state: State, h: float) -> Command:
-        """The inner command with the attachments added."""
-        return self.within(state, h, h)
+        super().__init__(controller)
+        self.attachments = tuple(attachments)
 
     def within(self, state: State, s: float, h: float) -> Command:
         """See `Controller.within`."""

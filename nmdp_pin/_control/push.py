@@ -8,8 +8,9 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from nmdp_pin._control.controller import Command, Controller, ExternalWrench
-from nmdp_pin._control.conversion import ControllerLike, controller_of
+from nmdp_pin._control.controller import Command, ExternalWrench
+from nmdp_pin._control.conversion import ControllerLike
+from nmdp_pin._control.wrapper import ControllerWrapper
 from nmdp_pin._options import Number, Vector3, check_fields, readable
 from nmdp_pin._robot import Robot
 from nmdp_pin._state.state import State
@@ -42,22 +43,13 @@ class Push:
         return max(overlap, 0.0) / h
 
 
-class Pushed(Controller):
+class Pushed(ControllerWrapper):
     """Controller with pushes: adds them to the wrenches from outside, held over the step."""
 
     def __init__(self, controller: ControllerLike, robot: Robot, pushes: Sequence[Push]) -> None:
-        self.controller = controller_of(controller)
+        super().__init__(controller)
         self.pushes = tuple(pushes)
         self._frames = [_frame(robot.model, push.frame) for push in self.pushes]
-
-    @property
-    def follows_time(self) -> bool:  # type: ignore[override]
-        """Whether the inner controller follows the time."""
-        return self.controller.follows_time
-
-    def command(self, state: State, h: float) -> Command:
-        """The inner command with the pushes added."""
-        return self.within(state, h, h)
 
     def within(self, state: State, s: float, h: float) -> Command:
         """See `Controller.within`; forces are the same at all stages: their impulse is exact."""

@@ -74,12 +74,10 @@ def least_of_rim(
     E: Array,
     middle: Vector3,
     held: Vector3,
-    second: bool,
-) -> tuple[Vector3, bool]:
-    """Direction u to where the distance to a rounded shape is least along a rim; False: nowhere.
+) -> tuple[Vector3, Vector3, int]:
+    """Directions u to where the distance to a rounded shape is least along a rim; how many.
 
-    It is the first place on one side of that which is held, and the second one the first place on
-    the other side.
+    They are the first place on one side of that which is held, and the first on the other side.
 
     Args:
         candidates: pairs that may touch.
@@ -88,7 +86,6 @@ def least_of_rim(
         E: semi-axes of the disc [m], shape (3, 3).
         middle: its middle [m].
         held: direction u to the place that is held.
-        second: which of the two.
     """
     heights = np.empty(_PLACES)
     for j in range(_PLACES):
@@ -100,9 +97,10 @@ def least_of_rim(
         before, after = heights[j - 1], heights[(j + 1) % _PLACES]
         if heights[j] <= before and heights[j] < after:
             first, last = j if first < 0 else first, j
-    if first < 0 or (second and first == last):
-        return held, False
-    return _turned(held, 2.0 * math.pi * (last if second else first) / _PLACES), True
+    if first < 0:
+        return held, held, 0
+    one = _turned(held, 2.0 * math.pi * first / _PLACES)
+    return one, _turned(held, 2.0 * math.pi * last / _PLACES), 1 if first == last else 2
 
 
 @jit
@@ -113,14 +111,8 @@ def _turned(u: Vector3, angle: float) -> Vector3:
 
 
 @jit
-def between(
-    candidates: ContactPairs, contacts: Contacts, k: int, E: Array, middle: Vector3, u: Vector3
-) -> Vector3:
-    """The direction between two places of least distance along a rim, u where there is one."""
-    one, _ = least_of_rim(candidates, contacts, k, E, middle, u, False)
-    other, two = least_of_rim(candidates, contacts, k, E, middle, u, True)
-    if not two:
-        return u
+def between(one: Vector3, other: Vector3) -> Vector3:
+    """The direction between two places of a rim."""
     v = axpy(one, 1.0, other)
     size = length(v)
     return scaled(v, 1.0 / size) if size > _OPPOSITE else _turned(one, 0.5 * math.pi)

@@ -33,17 +33,9 @@ from nmdp_pin._kernels.algebra.vector3 import (
     times,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import (
-    DISC,
-    REACH,
-    ContactFrames,
-    ContactPairs,
-    Contacts,
-)
+from nmdp_pin._kernels.geometry.contacts import DISC, REACH, ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import row_of
-from nmdp_pin._kernels.geometry.primitives import (
-    BOX,
-)
+from nmdp_pin._kernels.geometry.primitives import BOX
 from nmdp_pin._kernels.geometry.rims_across import (
     arm_of,
     between,
@@ -117,11 +109,13 @@ def support_point(
     if has_faces(candidates, candidates.rows[k]):
         u, slope = _before_a_face(candidates, contacts, k, E, middle, u, slope)
     note_side(candidates, contacts, k, axpy(middle, 1.0, arm_of(E, u)))
-    v, found, rounded = u, False, is_rounded(candidates, contacts, k)
+    rounded, second = is_rounded(candidates, contacts, k), candidates.slots[k] > 0
+    one, other, count = u, u, 0
     if rounded:
-        v, found = least_of_rim(candidates, contacts, k, E, middle, u, candidates.slots[k] > 0)
+        one, other, count = least_of_rim(candidates, contacts, k, E, middle, u)
+    v, found = other if second else one, count > (1 if second else 0)
     if rounded and contacts.rolling:
-        u = between(candidates, contacts, k, E, middle, u)
+        u = between(one, other) if count > 1 else u
     elif found:
         u = v
     else:
@@ -182,7 +176,8 @@ def place_support_point(
     u, size = _direction_of(E, minus(held, middle)), length(row_of(E, 0))
     felt, second = True, candidates.slots[c] > 0
     if is_rounded(candidates, contacts, c):
-        u, felt = least_of_rim(candidates, contacts, c, E, middle, u, second)
+        one, other, count = least_of_rim(candidates, contacts, c, E, middle, u)
+        u, felt = other if second else one, count > (1 if second else 0)
     elif has_faces(candidates, row):
         u, _ = _before_a_face(candidates, contacts, c, E, middle, u, 0.0)
     phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u

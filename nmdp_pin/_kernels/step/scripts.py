@@ -16,6 +16,13 @@ from nmdp_pin._kernels.step.step_records import Scheme, Start
 
 
 @jit
+def is_scripted(system: System, l: int) -> bool:
+    """Whether dof l is scripted."""
+    scripted: bool = system.scripted.size > 0 and system.scripted[l]
+    return scripted
+
+
+@jit
 def state_script(system: System, scheme: Scheme, start: Start, stage: Stage) -> None:
     """Write the motions of scripted dofs in a stage, whose reference is stated.
 

@@ -214,9 +214,7 @@ def touches(system: System, at: StageIterate, n: int, i: int) -> bool:
 @jit
 def linearise(system: System, stage: Stage, at: StageIterate, linear: StageJacobians) -> None:
     """Derivatives of the equations at an evaluated point; in zeroth order those of V are others."""
-    copy_matrix(at.A, linear.A)
-    linearise_joints(system, stage, at, linear)
-    linearise_loops(system, stage, at, linear)
+    _linearise_apart(system, stage, at, linear)
     linearise_contacts(system, stage, at, linear)
     linearise_script(system, at, linear)
 
@@ -227,7 +225,15 @@ def straighten(system: System, stage: Stage, at: StageIterate, linear: StageJaco
 
     What a force turns with its body makes A indefinite where it is as stiff as the inertia.
     """
+    _linearise_apart(system, stage, at, linear)
+    linearise_script(system, at, linear)
+
+
+@jit
+def _linearise_apart(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians
+) -> None:
+    """Write A of the inertia, the joints and the loops, and the rows of these."""
     copy_matrix(at.A, linear.A)
     linearise_joints(system, stage, at, linear)
     linearise_loops(system, stage, at, linear)
-    linearise_script(system, at, linear)

@@ -256,16 +256,14 @@ def _try_step(step: Step, known: Known) -> tuple[int, bool]:
     if outcome != CONVERGED:
         step.end.numbers[OF_RESIDUAL] = memory.points[at].sums[RESIDUAL]
         return outcome, False
-    _finish(step, step.first_order, at, at, memory.predicted_acceleration, False)
+    repeated = _finish(step, step.first_order, at, at, memory.predicted_acceleration, False)
     islands = memory.islands  # whose energies are those at the end of the repetition
     end = memory.points[last]
     write_energies(system, end, islands, islands.kinetic, islands.potential, islands.springs)
-    _finish(step, scheme, first, last, a, True)
+    kept = _finish(step, scheme, first, last, a, True)
     list_touching(system, memory, step.end)
-    missed = step.end.counts[ORDER] == 1 and _lacks_contacts(step, at, at)
-    for k in range(islands.count[0]):
-        missed = missed or (islands.kept[k] and _lacks_contacts(step, first, last))
-    return outcome, missed
+    missed = repeated and _lacks_contacts(step, at, at)
+    return outcome, missed or (kept and _lacks_contacts(step, first, last))
 
 
 @jit
@@ -291,8 +289,8 @@ def _choose(system: System, memory: Memory, at: StageIterate, outcome: int) -> i
 
 
 @jit
-def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: bool) -> None:
-    """Write the end for the islands that are kept, or for the others.
+def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: bool) -> bool:
+    """Write the end for the islands that are kept, or for the others; False: there are none.
 
     Args:
         step: the step.
@@ -306,10 +304,11 @@ def _finish(step: Step, scheme: Scheme, first: int, last: int, a: Array, kept: b
     for k in range(islands.count[0]):
         some |= islands.kept[k] == kept
     if not some:
-        return
+        return False
     if not kept:
         step.end.counts[ORDER] = 1
     write_end(system, scheme, step.start, memory, first, last, a, kept, step.end)
+    return True
 
 
 @jit

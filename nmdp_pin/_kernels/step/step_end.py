@@ -12,6 +12,7 @@ from nmdp_pin._kernels.geometry.contacts import Contacts, identity
 from nmdp_pin._kernels.geometry.planes import report_depths, report_wrenches
 from nmdp_pin._kernels.geometry.polytopes import CROSSED_ROUND
 from nmdp_pin._kernels.step.islands import island_of_row
+from nmdp_pin._kernels.step.scripts import is_scripted
 from nmdp_pin._kernels.step.stage import touches
 from nmdp_pin._kernels.step.stage_records import GAP, RESIDUAL, StageIterate, System, count_rows
 from nmdp_pin._kernels.step.step_records import (
@@ -75,7 +76,7 @@ def write_end(
             end.v[l], end.a[l], end.repeated[l] = at.v[l], a[l], not kept
             end.tau[l] = at.tau[l] - memory.stage.torque.external[l]
             end.error[l] = _error_of(scheme, start.h, start.v[l], before[l], at.v[l])
-            if system.scripted.size > 0 and system.scripted[l]:
+            if is_scripted(system, l):
                 end.error[l] = 0.0
     reported = np.zeros(n, np.bool_)
     for i in range(n):

@@ -14,7 +14,7 @@ from nmdp_pin._kernels.step.contact_rows import update_cones
 from nmdp_pin._kernels.step.impacts import write_elastic_energies
 from nmdp_pin._kernels.step.inertia import placement_rates
 from nmdp_pin._kernels.step.islands import find_islands, write_energies
-from nmdp_pin._kernels.step.scripts import state_script
+from nmdp_pin._kernels.step.scripts import is_scripted, state_script
 from nmdp_pin._kernels.step.stage import kinematics
 from nmdp_pin._kernels.step.stage_records import (
     NEWTON_EULER,
@@ -186,7 +186,7 @@ def is_steady(system: System, start: Start, known: Known, stage: Stage) -> bool:
     joints, torque, error = system.joints, stage.torque, vector(start.v.size)
     difference(system.tree.space, torque.q_target, start.q, error)
     for l in range(start.v.size):
-        if system.scripted.size > 0 and system.scripted[l]:
+        if is_scripted(system, l):
             continue
         asked, limit = motor(joints, torque, l, error[l], start.v[l]), joints.effort[l]
         asked = min(max(asked, -limit), limit) - joints.damping[l] * start.v[l]
@@ -224,7 +224,7 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Sta
         step[l] = share * h * stage.v_ref[l]
         if which == 0:
             step[l] += share * h * h * memory.predicted_acceleration[l]
-        if system.scripted.size > 0 and system.scripted[l]:
+        if is_scripted(system, l):
             step[l] = stage.script[l]
     integrate(system.tree.space, stage.q_ref, 1.0, step, at.q)
     for i in range(n + r):

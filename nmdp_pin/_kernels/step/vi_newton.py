@@ -160,18 +160,17 @@ def _iterate(
     That is where forces are held back, or A is without their derivatives.
     """
     linearise(system, stage, here, linear)
-    thorough = not system.forces
-    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, thorough)
     near = over <= _NEAR and here.sums[SLIP] <= _NEAR * slip
+    thorough = near or not system.forces
+    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, thorough)
     held = outcome == HELD
-    if outcome == QP_FAILED and system.forces:
-        if not near:
-            straighten(system, stage, here, linear)
+    if outcome == QP_FAILED and not thorough:
+        straighten(system, stage, here, linear)
+        held = True
         outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, True)
-        held = not near or outcome == HELD
     # so near a solution that an inequality is not solved for rounding errors
-    near = near and outcome == QP_FAILED
-    return CONVERGED if near or outcome == HELD else outcome, held
+    rounded = near and outcome == QP_FAILED
+    return CONVERGED if rounded or outcome == HELD else outcome, held
 
 
 @inlined
