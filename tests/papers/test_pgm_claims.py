@@ -25,7 +25,7 @@ FASTER = 0.4  # the same of ours, measured at most 0.36: most runs are too short
 SHRINKING = (2e-2, 5e-3, 1e-3, 1e-4, 1e-5)  # [s]
 # Evaluations of the shortest step over those of the longest one. An iteration for "dissipation"
 # makes one, without a projection: 2 iterations of at most 3.2.
-FEWER = {"kinetic": 0.6, "end_effector": 0.6, "dissipation": 0.8}
+FEWER = {"kinetic": 0.6, "end_effector": 0.6, "dissipation": 0.75}
 AS_MDP = 1e-3  # [m/s, rad/s] at the shortest step, of 0.14 to 0.56 at the longest
 
 
