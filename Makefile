@@ -67,11 +67,11 @@ bench: $(VENV)/test.stamp
 
 # Continues the last call; PARTS="pbad sand" makes those whose names begin so.
 results: $(VENV)/test.stamp
-	$(BIN)/python -m nmdp_pin.experiments.results $(PARTS) --out $(OUT)/results
+	$(BIN)/python -m tools.results $(PARTS) --out $(OUT)/results
 
 # Continues the last call.
 campaign: $(VENV)/test.stamp
-	$(BIN)/python -m nmdp_pin.experiments.campaigns --minutes $(MINUTES) --out $(OUT)/campaigns
+	$(BIN)/python -m tools.campaigns --minutes $(MINUTES) --out $(OUT)/campaigns
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .coverage

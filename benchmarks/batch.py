@@ -24,8 +24,8 @@ from joblib import parallel_config
 
 from nmdp_pin import Penalty, Plane, Robot, Simulator, Terrain, load_robot
 from nmdp_pin._simulator.step_control import Halving
-from nmdp_pin.experiments.data_file import write_data
-from nmdp_pin.experiments.pbad.chain_urdf import chain_urdf
+from nmdp_pin.papers.data_file import write_data
+from nmdp_pin.papers.pbad.chain_urdf import chain_urdf
 from nmdp_pin.rollout import Rollout, rollout
 
 SIZES = (1, 4, 16, 64, 256, 1024, 4096)

@@ -26,11 +26,11 @@ from collections.abc import Iterator
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.experiments.consistency import consistency
-from nmdp_pin.experiments.curve import Curve, time_grid
-from nmdp_pin.experiments.nmdp.paper import JUMP, NMDP_STEPS, WALK_FAST, Motion
-from nmdp_pin.experiments.nmdp.preset import PRESETS
-from nmdp_pin.experiments.nmdp.study import NmdpStudy
+from nmdp_pin.papers.consistency import consistency
+from nmdp_pin.papers.curve import Curve, time_grid
+from nmdp_pin.papers.nmdp.paper import JUMP, NMDP_STEPS, WALK_FAST, Motion
+from nmdp_pin.papers.nmdp.preset import PRESETS
+from nmdp_pin.papers.nmdp.study import NmdpStudy
 
 RUNS = 10
 SIZES = (1e-6, 1e-3)  # [m, rad]

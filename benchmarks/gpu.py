@@ -25,7 +25,7 @@ from joblib import parallel_config
 from nmdp_pin import Command, Fixed, Penalty, Plane, Simulator, Terrain, load_robot
 from nmdp_pin._jax.roller import DeviceRoller, device_named
 from nmdp_pin._jax.schedule import SCHEDULES, calls_of
-from nmdp_pin.experiments.data_file import write_data
+from nmdp_pin.papers.data_file import write_data
 from nmdp_pin.rollout import Rollout, rollout
 
 ROBOT = {"source": "go2", "contacts": "feet"}

@@ -23,7 +23,7 @@ import pinocchio as pin
 
 from nmdp_pin import Command, FrictionCone, Plane, Robot, Simulator, Terrain, load_robot
 from nmdp_pin.errors import ContactError
-from nmdp_pin.experiments.data_file import write_data
+from nmdp_pin.papers.data_file import write_data
 
 GAINS = {
     "go2": (75.0, 2.5),

@@ -18,10 +18,10 @@ import numpy as np
 
 from nmdp_pin._control import StablePD
 from nmdp_pin._robot.gait import Gait
-from nmdp_pin.experiments.consistency import consistency
-from nmdp_pin.experiments.curve import Curve, time_grid
-from nmdp_pin.experiments.nmdp.paper import JUMP
-from nmdp_pin.experiments.nmdp.study import NmdpStudy
+from nmdp_pin.papers.consistency import consistency
+from nmdp_pin.papers.curve import Curve, time_grid
+from nmdp_pin.papers.nmdp.paper import JUMP
+from nmdp_pin.papers.nmdp.study import NmdpStudy
 
 PERIOD = 2.0  # [s]
 RISEN = 0.1  # [m]

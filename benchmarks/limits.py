@@ -33,7 +33,7 @@ from nmdp_pin._contact.friction_cone import RECOVERY  # noqa: E402
 from nmdp_pin._control import Passive, hold  # noqa: E402
 from nmdp_pin._robot import ContactPoints, free_body  # noqa: E402
 from nmdp_pin._terrain import Box, Sphere  # noqa: E402
-from nmdp_pin.experiments.table import Table  # noqa: E402
+from nmdp_pin.papers.table import Table  # noqa: E402
 
 MU, SPEED, GRAVITY = 0.5, 1.0, 9.81
 DIRECTIONS = (None, 4, 6, 8, 12, 16, 24)  # None: round

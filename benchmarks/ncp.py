@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin._papers.friction_ncp import NCP_SOLVERS
 from nmdp_pin._scenario import Scenario
+from nmdp_pin.papers.methods.friction_ncp import NCP_SOLVERS
 
 STEPS = (0.5, 1, 2, 5, 10, 20, 50, 100)  # [ms]
 POINTS = (4, 16, 64, 128, 256)

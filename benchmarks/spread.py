@@ -14,11 +14,11 @@ import argparse
 from dataclasses import replace
 
 from nmdp_pin import run
-from nmdp_pin.experiments.consistency import consistency
-from nmdp_pin.experiments.curve import time_grid
-from nmdp_pin.experiments.nmdp.paper import NMDP_STEPS, TABLE, Motion
-from nmdp_pin.experiments.nmdp.preset import PRESETS
-from nmdp_pin.experiments.nmdp.study import NmdpStudy
+from nmdp_pin.papers.consistency import consistency
+from nmdp_pin.papers.curve import time_grid
+from nmdp_pin.papers.nmdp.paper import NMDP_STEPS, TABLE, Motion
+from nmdp_pin.papers.nmdp.preset import PRESETS
+from nmdp_pin.papers.nmdp.study import NmdpStudy
 
 MOTIONS = {motion.scenario: motion for motion in TABLE}
 METHODS = ("ne-nmdp", "pbd-nmdp")

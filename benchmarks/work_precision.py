@@ -35,7 +35,7 @@ from nmdp_pin import FrictionCone, Plane, Simulator, StablePD, Terrain, load_rob
 from nmdp_pin._robot import ContactPoints, Robot
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._scenario import Scenario
-from nmdp_pin.experiments.data_file import read_data, value, write_data
+from nmdp_pin.papers.data_file import read_data, value, write_data
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._derivatives.horizon import horizon_derivatives
     from nmdp_pin._dynamics.system import System
     from nmdp_pin._integrators import StepResult
-    from nmdp_pin._papers.projected_gradient import ProjectedGradient
+    from nmdp_pin._integrators.vi_newton import ViNewton
     from nmdp_pin._robot import ContactPoint, ContactPoints, JointLimits, Robot, RobotReport
     from nmdp_pin._robot.body_contacts import touching
     from nmdp_pin._robot.catalog import bundled_robots, example_robots
@@ -43,11 +43,11 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._simulator.simulator import Simulator
     from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer, to_free_flyer
     from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving, StepFailed
-    from nmdp_pin._solvers.vi_newton import ViNewton
     from nmdp_pin._state.state import State, WarmStart
     from nmdp_pin._state.status import Status
     from nmdp_pin._sweep import GridAxis, Sweep, SweepOutcome
     from nmdp_pin._terrain import Plane, Terrain
+    from nmdp_pin.papers.methods.projected_gradient import ProjectedGradient
     from nmdp_pin.rollout import Rollout, ray_cluster, rollout
 
 __all__ = [
@@ -125,7 +125,6 @@ _HOMES = {
         "_derivatives.horizon": "horizon_derivatives",
         "_dynamics.system": "System",
         "_integrators": "StepResult",
-        "_papers.projected_gradient": "ProjectedGradient",
         "_robot": "ContactPoint ContactPoints JointLimits Robot RobotReport",
         "_robot.body_contacts": "touching",
         "_robot.catalog": "bundled_robots example_robots",
@@ -147,17 +146,18 @@ _HOMES = {
         "_simulator.simulator": "Simulator",
         "_simulator.state_vector": "StateVector from_free_flyer to_free_flyer",
         "_simulator.step_control": "ErrorControl Fixed Halving StepFailed",
-        "_solvers.vi_newton": "ViNewton",
+        "_integrators.vi_newton": "ViNewton",
         "_state.state": "State WarmStart",
         "_state.status": "Status",
         "_sweep": "GridAxis Sweep SweepOutcome",
         "_terrain": "Plane Terrain",
+        "papers.methods.projected_gradient": "ProjectedGradient",
         "rollout": "Rollout ray_cluster rollout",
     }.items()
     for name in names.split()
 }
 """Module of each public name, which is imported when the name is first used."""
-_LOCK = threading.RLock()  # no thread gets a name while another one still registers methods
+_LOCK = threading.RLock()  # no thread gets a module that another one has imported in part
 
 
 class _Package(ModuleType):
@@ -177,8 +177,6 @@ class _Package(ModuleType):
         if isinstance(value, ModuleType) and name in _HOMES:
             value = getattr(value, name)  # `rollout` is the function, not its module
         super().__setattr__(name, value)
-        if name == "_integrators":  # which do not know the papers' methods: these register here
-            importlib.import_module("nmdp_pin._papers.methods")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *__all__})

@@ -19,10 +19,10 @@ from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step.stage import evaluate
 from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._kernels.step.step_start import open_step, state_stage
-from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin._robot import ContactPoints, Robot, load_robot
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
+from nmdp_pin.papers.methods.stage_equations import StageEquations, StagePoint
 from nmdp_pin.testing import assert_same, central_differences, ground_through, weights
 from nmdp_pin.testing.differences import DERIVATIVE, STEP
 from nmdp_pin.testing.scenes import GROUNDS, PLANES

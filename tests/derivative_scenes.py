@@ -15,13 +15,13 @@ from contact_laws import law_for
 from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin._contact.friction_cone import RECOVERY
 from nmdp_pin._control import Command
-from nmdp_pin._papers.projected_gradient import ProjectedGradient
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.derivatives import StepDifferentiator
+from nmdp_pin.papers.methods.projected_gradient import ProjectedGradient
 
 H = 0.01  # [s]
 DEPTH = 1e-3  # [m] at rest

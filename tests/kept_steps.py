@@ -21,8 +21,8 @@ from benchmark_modules import benchmark
 from kept_values import Kept, differences, figures, text
 
 from nmdp_pin import DryFriction, Penalty, Simulator, State, Terrain, step_derivatives
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._robot import free_body, together, touching
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import HeightField, Mesh, Plane
 from nmdp_pin._terrain.shape import Solid
 from nmdp_pin.errors import DerivativeError

@@ -13,8 +13,8 @@ from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step.stage import saturate_at
 from nmdp_pin._kernels.step.step_records import Memory
 from nmdp_pin._kernels.step.step_start import open_step, state_stage
-from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin._state.state import State
+from nmdp_pin.papers.methods.stage_equations import StageEquations, StagePoint
 
 Stages = list[tuple[StageEquations, StagePoint]]
 

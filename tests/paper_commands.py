@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmdp_pin._cli import main
-from nmdp_pin.experiments.data_file import read_data
+from nmdp_pin.papers.data_file import read_data
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs/results"

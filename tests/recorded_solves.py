@@ -2,8 +2,8 @@
 
 import pytest
 
-from nmdp_pin._papers import pgm_stages
-from nmdp_pin._papers.projected_gradient import SolverResult
+from nmdp_pin.papers.methods import pgm_stages
+from nmdp_pin.papers.methods.projected_gradient import SolverResult
 
 
 def recorded_solves(monkeypatch: pytest.MonkeyPatch) -> list[SolverResult]:

@@ -5,7 +5,7 @@ from typing import Any
 import physics_scenes
 import pytest
 
-from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._integrators.vi_newton import ViNewton
 
 TIGHT = ViNewton(tolerance=1e-10, slip=1e-8)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = "nmdp_pin._kernels"
-# Folders of the checkout that are parts of the package.
-FOLDERS = {"nmdp_pin.viz": ROOT / "viz", "nmdp_pin.experiments": ROOT / "experiments"}
+# Folders of the checkout that are rooms of the package.
+FOLDERS = {"nmdp_pin.viz": ROOT / "viz"}
 
 
 def rooms_in(package: str) -> dict[str, Path]:

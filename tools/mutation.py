@@ -1,6 +1,6 @@
 """Plants errors in modules, one at a time, and counts how many their tests notice.
 
-    python tools/mutation.py nmdp_pin/_papers/projection.py --sample 40
+    python tools/mutation.py nmdp_pin/papers/methods/projection.py --sample 40
     python tools/mutation.py nmdp_pin/_robot/gait.py --tests tests/simulator/test_control.py
     python tools/mutation.py --sample 20            # every module of mutation.toml
     python tools/mutation.py --draw 200 --seed 7    # among all errors of all modules

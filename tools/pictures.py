@@ -18,8 +18,8 @@ from matplotlib import pyplot as plt
 from PIL import Image
 
 from nmdp_pin import Recording, Scenario, Simulator, run
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._simulator.step_control import Fixed
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.viz.renderer import Renderer
 from nmdp_pin.viz.replay import Replay
 

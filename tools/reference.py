@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 import nmdp_pin
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._papers.projected_gradient import ProjectedGradient
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._robot import ContactPoint
 from nmdp_pin._robot.settings import GaitTable
 from nmdp_pin._scenario import Scenario
@@ -43,8 +43,8 @@ from nmdp_pin._scenario.sections import (
     TerrainSection,
     integrator_section,
 )
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import SHAPES
+from nmdp_pin.papers.methods.projected_gradient import ProjectedGradient
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 API = PAGES.parent / "api"

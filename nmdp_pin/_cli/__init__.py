@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from nmdp_pin._cli.terminal import STOPPED, WRONG_INPUT, note
+from nmdp_pin._registry import entry_points
 from nmdp_pin.errors import NmdpError, RobotWarning
 from nmdp_pin_command import ended_at_once
 
@@ -100,7 +101,7 @@ def _options(
 for _name, (_, _summary) in COMMANDS.items():
     app.command(_name, help=_summary)(lambda: None)  # an entry of the list; see `resolve_command`
 # The evaluations of the papers stand outside the core, which does not know them.
-for _entry in metadata.entry_points(group="nmdp_pin.commands"):
+for _entry in entry_points("nmdp_pin.commands"):
     app.add_typer(_entry.load(), name=_entry.name)
 
 

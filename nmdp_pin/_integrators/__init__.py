@@ -1,27 +1,25 @@
 """Integrators, by the names of the methods."""
 
 from nmdp_pin._integrators.integrator import Integrator, StepResult
-from nmdp_pin._integrators.nmdp import NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp
-from nmdp_pin._integrators.pbd import Pbd, Pbfd
+from nmdp_pin._integrators.nmdp import NeNmdp, PbdNmdp
+from nmdp_pin._integrators.pbfd import Pbfd
+from nmdp_pin._registry import Registry
 from nmdp_pin.errors import IntegratorError
 
 __all__ = [
     "INTEGRATORS",
     "Integrator",
     "NeNmdp",
-    "NeZonmdp",
-    "Pbd",
     "PbdNmdp",
-    "PbdZonmdp",
     "Pbfd",
     "StepResult",
     "integrator_named",
     "methods_that_take",
 ]
 
-INTEGRATORS: dict[str, type[Integrator]] = {
-    c.name: c for c in (NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp, Pbd, Pbfd)
-}
+INTEGRATORS: Registry[type[Integrator]] = Registry(
+    "nmdp_pin.integrators", {c.name: c for c in (NeNmdp, PbdNmdp, Pbfd)}
+)
 
 
 def integrator_named(name: str) -> type[Integrator]:

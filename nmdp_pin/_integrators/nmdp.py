@@ -18,6 +18,7 @@ from nmdp_pin._integrators.outcome import failed_step
 from nmdp_pin._integrators.scheme import BACKWARD_EULER, SCHEMES, Scheme
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
 from nmdp_pin._integrators.step_response import StepResponse, merged_response
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.geometry.contacts import REACH
 from nmdp_pin._kernels.step.many_steps import make_steps
@@ -25,7 +26,6 @@ from nmdp_pin._kernels.step.step import make_step
 from nmdp_pin._kernels.step.step_records import Memory, Options, Step
 from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._options import Count, checked
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError
@@ -346,24 +346,8 @@ class NeNmdp(Nmdp):
     material = False
 
 
-class NeZonmdp(Nmdp):
-    """The Newton-Euler form without the derivative of the contact model ([N] eq. 10)."""
-
-    name: ClassVar[str] = "ne-zonmdp"
-    material = False
-    zeroth_order = True
-
-
 class PbdNmdp(Nmdp):
     """The position-based form ([N] eq. 12)."""
 
     name: ClassVar[str] = "pbd-nmdp"
     material = True
-
-
-class PbdZonmdp(Nmdp):
-    """The position-based form without the derivative of the contact model."""
-
-    name: ClassVar[str] = "pbd-zonmdp"
-    material = True
-    zeroth_order = True

@@ -6,9 +6,10 @@ from typing import Any
 from nmdp_pin._contact import ContactLaw, WrenchSpace
 from nmdp_pin._integrators.nmdp import DISSIPATION
 from nmdp_pin._integrators.stage_minimiser import OPTIONS
+from nmdp_pin._registry import Registry
 from nmdp_pin.errors import IntegratorError
 
-PRESETS: dict[str, Mapping[str, Any]] = {}
+PRESETS: Registry[Mapping[str, Any]] = Registry("nmdp_pin.presets")
 """Options by the name of the preset; "control" is the step control, "recovery" the law's."""
 
 

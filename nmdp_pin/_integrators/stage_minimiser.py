@@ -9,6 +9,7 @@ from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._kernels.derivative.stage_rates import StageRates
 from nmdp_pin._kernels.step.stage_records import StageIterate
 from nmdp_pin._kernels.step.step_records import Scheme, Start
+from nmdp_pin._registry import Registry
 
 
 class StageMinimiser(abc.ABC):
@@ -67,8 +68,8 @@ class Stationarity(abc.ABC):
         """R of a form with another parameter of the model, shape (nw,)."""
 
 
-MINIMISERS: dict[str, Callable[..., StageMinimiser]] = {}
+MINIMISERS: Registry[Callable[..., StageMinimiser]] = Registry("nmdp_pin.objectives")
 """Solvers by the names of their objectives, other than "dissipation"."""
 
-OPTIONS: dict[str, type] = {}
+OPTIONS: Registry[type] = Registry("nmdp_pin.options")
 """Records of the minimisers' options, by the keyword under which the methods take them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._dynamics.surface_twists import refuse_surface_motion
-from nmdp_pin._integrators.pbd import Pbfd
+from nmdp_pin._integrators.pbfd import Pbfd
 from nmdp_pin._jax.compiled_contacts import contacts_of
 from nmdp_pin._jax.scene import DeviceScene, Structure
 from nmdp_pin._kernels.algebra.manifold import Manifold

@@ -17,7 +17,7 @@ from nmdp_pin._runs.recorder import version_of
 
 # They draw, report, write and plan: no number depends on them. Robots are read below, and the
 # scenario of a run is kept with it.
-_APART = {"_cli", "viz", "experiments", "robots", "scenarios", "_sweep", "_files", "__main__.py"}
+_APART = {"_cli", "viz", "robots", "scenarios", "_sweep", "_files", "__main__.py", "papers"}
 _APART |= {"errors.py", "_parallel", "rollout.py", "adapters", "testing"}
 _PACKAGES = ("pin", "coal", "proxsuite", "daqp", "numpy", "scipy")
 Summary = dict[str, Any]
@@ -56,7 +56,7 @@ def code_version() -> str:
     package = Path(str(resources.files("nmdp_pin")))
     for path in sorted(package.rglob("*.py")):
         names = path.relative_to(package).parts
-        if names[0] not in _APART:
+        if names[0] not in _APART or names[:2] == ("papers", "methods"):
             parts.append(("/".join(names), _bare(path.read_text(encoding="utf-8")).encode()))
     robots = Path(str(resources.files("nmdp_pin.robots")))
     for path in sorted([*robots.rglob("*.toml"), *robots.rglob("*.urdf")]):

@@ -9,8 +9,8 @@ from adapter_scenes import near, simulator, standing
 from scipy.optimize import approx_fprime, least_squares
 from tight_solves import TIGHT
 
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._simulator.step_control import Halving
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.adapters.function import StepFunction
 from nmdp_pin.adapters.mujoco import rollout
 from nmdp_pin.errors import ControlError, StateError

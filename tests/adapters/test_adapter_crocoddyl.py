@@ -11,8 +11,8 @@ from adapter_scenes import near, simulator, standing  # noqa: E402
 from tight_solves import TIGHT  # noqa: E402
 
 from nmdp_pin import Command  # noqa: E402
+from nmdp_pin._integrators.vi_newton import ViNewton  # noqa: E402
 from nmdp_pin._simulator.step_control import Halving  # noqa: E402
-from nmdp_pin._solvers.vi_newton import ViNewton  # noqa: E402
 from nmdp_pin.adapters.crocoddyl import StepAction, VectorState  # noqa: E402
 from nmdp_pin.errors import ControlError, DerivativeError, StateError  # noqa: E402
 

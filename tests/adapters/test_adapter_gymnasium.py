@@ -10,8 +10,8 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from nmdp_pin import Sensors, load_robot  # noqa: E402
+from nmdp_pin._integrators.vi_newton import ViNewton  # noqa: E402
 from nmdp_pin._simulator.step_control import Halving  # noqa: E402
-from nmdp_pin._solvers.vi_newton import ViNewton  # noqa: E402
 from nmdp_pin.adapters.gymnasium import (  # noqa: E402
     HOPPER,
     WALKER,

@@ -9,8 +9,8 @@ from adapter_scenes import near, simulator, standing
 from ompl import base, control, util
 from tight_solves import TIGHT
 
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._simulator.step_control import Halving
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.adapters.ompl import Propagator, simple_setup
 from nmdp_pin.errors import ControlError, StateError
 

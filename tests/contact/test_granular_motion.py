@@ -10,10 +10,10 @@ from recorded_solves import recorded_solves
 
 from nmdp_pin._contact.wrench_space import ContactState
 from nmdp_pin._control.controller import Command
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._robot import Robot, load_robot
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.contact import MEDIA, Granular, Plate, Sphere

@@ -12,10 +12,10 @@ from position_steps import Step
 
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control import Command
-from nmdp_pin._integrators.position_minimiser import PositionMinimisation
 from nmdp_pin._kernels.step.levenberg_marquardt import open_minimisation
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.papers.methods.position_lbfgs import PositionMinimisation
 
 LAWS = {
     "of the paper": Penalty(normal_stiffness=1e4, friction_stiffness=1e5),

@@ -24,9 +24,9 @@ from wrench_data import contacts_at
 
 from nmdp_pin._contact.patch_frame import PatchFrame
 from nmdp_pin._control import Passive
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.contact import LimitSurface, PlanarSliding
 from nmdp_pin.errors import ContactError

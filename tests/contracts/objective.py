@@ -11,8 +11,8 @@ import pytest
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._papers.objectives import Objective
 from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.papers.methods.objectives import Objective
 
 _NO_CURVATURE = 1e-10  # relative; rounding of a positive semidefinite matrix
 

@@ -16,10 +16,10 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.step.stage_records import SLIP
-from nmdp_pin._papers.projected_gradient import vertex_forces
-from nmdp_pin._papers.stage_equations import StagePoint
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.papers.methods.projected_gradient import vertex_forces
+from nmdp_pin.papers.methods.stage_equations import StagePoint
 
 _LINEAR = 1e-9  # relative; G is linear in w, so differences are exact to rounding
 _ROUNDING = 1e-9  # relative; sums over 35 joints in double precision

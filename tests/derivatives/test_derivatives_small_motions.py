@@ -7,8 +7,8 @@ import derivative_scenes as scenes
 import numpy as np
 import pytest
 
-from nmdp_pin._papers.pgm_stages import PgmStages
 from nmdp_pin.derivatives import StepDifferentiator
+from nmdp_pin.papers.methods.pgm_stages import PgmStages
 
 RELATIVE = 2e-6  # error; steps are solved to 1e-13, so their differences are good to 1e-6
 SIZES = 10.0 ** np.arange(-6, 0)  # of the random change of a standing robot [rad, m, rad/s, m/s]

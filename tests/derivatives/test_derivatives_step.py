@@ -16,11 +16,11 @@ from pairwise import pairwise
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
 from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._robot import ContactPoints, Robot, free_body
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Box, Plane, Sphere, Terrain
 from nmdp_pin.derivatives import StepDifferentiator, Switch, step_derivatives

@@ -3,7 +3,7 @@
 import numpy as np
 from pages import ROOT, page, run_code
 
-from nmdp_pin.experiments.data_file import read_data, value
+from nmdp_pin.papers.data_file import read_data, value
 from nmdp_pin.rollout import rollout
 
 PAGE = page("gpu.md")

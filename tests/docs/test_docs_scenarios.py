@@ -12,15 +12,15 @@ from pages import ROOT, code_on
 
 from nmdp_pin._contact import Mixed
 from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._options import Positive, check_options, options_of
-from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._scenario.contact_sections import CONTACTS
 from nmdp_pin._scenario.object_sections import OBJECTS
 from nmdp_pin._scenario.sections import CONTROLLERS, CONTROLS
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import SHAPES
 from nmdp_pin.errors import ContactError, ScenarioError
+from nmdp_pin.papers.methods.objectives import OBJECTIVES
 
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
 API = sorted((ROOT / "docs" / "api").glob("*.md"))

@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 from pages import ROOT, page
 
-from nmdp_pin.experiments.data_file import read_data
+from nmdp_pin.papers.data_file import read_data
 
 LONG = (0.01, 0.05)  # [s], the steps of which docs/accuracy.md speaks
 

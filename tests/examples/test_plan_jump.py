@@ -12,7 +12,7 @@ pytest.importorskip("crocoddyl")
 from example_programs import load, output
 
 from nmdp_pin import Recording, Simulator
-from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin.errors import MissingExtra
 
 RISE = 0.25  # [m] of the torso after 16 iterations from rest; 50 come to 0.40

@@ -13,6 +13,7 @@ from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import nmdp
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._kernels.geometry.planes import place_references
 from nmdp_pin._kernels.step import outcomes, step_records
 from nmdp_pin._kernels.step import tolerances as tolerances_module
@@ -22,7 +23,6 @@ from nmdp_pin._kernels.step.tolerances import Tolerances
 from nmdp_pin._kernels.step.vi_newton import solve_stage
 from nmdp_pin._robot import ContactPoints, JointLimits, Robot
 from nmdp_pin._scenario import Scenario
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import IntegratorError

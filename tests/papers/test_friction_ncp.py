@@ -4,7 +4,12 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin._papers.friction_ncp import NCP_SOLVERS, FrictionNCP, even_tangents, ncp_residuals
+from nmdp_pin.papers.methods.friction_ncp import (
+    NCP_SOLVERS,
+    FrictionNCP,
+    even_tangents,
+    ncp_residuals,
+)
 
 TOLERANCE = 1e-8  # [m/s] asked of the solvers
 EXACT = 1e-7  # [m/s] a few tolerances: impulses of a well-posed problem

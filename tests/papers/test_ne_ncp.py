@@ -31,7 +31,6 @@ from nmdp_pin._contact import DryFriction, FrictionCone, Penalty
 from nmdp_pin._control import Command, Passive, StablePD, TorqueFunction
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._papers.friction_ncp import NCP_SOLVERS
 from nmdp_pin._robot import free_body, load_robot
 from nmdp_pin._runs.failed_step import FailedStep
 from nmdp_pin._runs.recorder import Recorder
@@ -41,6 +40,7 @@ from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Box, Cylinder, Plane, Sphere, Terrain
 from nmdp_pin.errors import IntegratorError, StateError
+from nmdp_pin.papers.methods.friction_ncp import NCP_SOLVERS
 
 ROUNDING = 1e-9
 SPUN = 1e-7  # of Newton's method for gyroscopic forces, in 400 steps

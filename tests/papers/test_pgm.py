@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from plane_problems import Scalar, Springs, Square
 
-from nmdp_pin._papers.projected_gradient import ProjectedGradient, pgm
-from nmdp_pin._papers.simplex_qp import SimplexQP
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.papers.methods.projected_gradient import ProjectedGradient, pgm
+from nmdp_pin.papers.methods.simplex_qp import SimplexQP
 
 OPTIONS = ProjectedGradient(tolerance=1e-12, epsilon=1e-9)
 CLOSE = 5e-5  # of the minimiser: the method stops when K can fall by 1e-9 of itself, K <= 1

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tight_solves import TIGHT
 
-from nmdp_pin._papers import pgm_stages, projected_gradient
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
+from nmdp_pin.papers.methods import pgm_stages, projected_gradient
 
 FORMS = ("ne", "pbd")
 OBJECTIVES = ("kinetic", "end_effector")

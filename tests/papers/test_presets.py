@@ -13,12 +13,12 @@ from nmdp_pin._control import StablePD
 from nmdp_pin._integrators import INTEGRATORS, integrator_named
 from nmdp_pin._integrators.presets import PRESETS, preset_options
 from nmdp_pin._options import options_of
-from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import Fixed, Halving
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import IntegratorError, ScenarioError
+from nmdp_pin.papers.methods.projected_gradient import ProjectedGradient
 
 IMPLICIT = ("ne-nmdp", "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp")
 # Algorithm 1 as printed ([N] section IV) and what its authors ran: their epsilon, eta = 1.5, the

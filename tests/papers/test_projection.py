@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from plane_problems import Scalar, Springs
 
-from nmdp_pin._papers.projection import project
 from nmdp_pin._state.status import Status
+from nmdp_pin.papers.methods.projection import project
 
 TOLERANCE = 1e-10
 LIMITS = {"tolerance": TOLERANCE, "max_iterations": 15}

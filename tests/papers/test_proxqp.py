@@ -46,8 +46,8 @@ THEIRS = """
 import proxsuite
 theirs = proxsuite.proxqp
 import numpy as np
-from nmdp_pin._papers.simplex_qp import SimplexQP
-import nmdp_pin._papers.proxqp as ours
+from nmdp_pin.papers.methods.simplex_qp import SimplexQP
+import nmdp_pin.papers.methods.proxqp as ours
 assert ours._proxqp is theirs
 x = SimplexQP(1, 2).solve(np.eye(2), np.array([-0.5, 0.5]), np.zeros(2))
 np.testing.assert_allclose(x, [0.5, 0.0], atol=1e-8)

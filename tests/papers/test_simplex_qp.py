@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from nmdp_pin._papers.simplex_qp import SimplexQP
+from nmdp_pin.papers.methods.simplex_qp import SimplexQP
 
 SOLVERS = ("proxqp", "daqp")
 # ProxQP stops at KKT residuals of 1e-9 of the problem scaled to a diagonal of at most 1.

@@ -13,7 +13,7 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import StablePD
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Terrain

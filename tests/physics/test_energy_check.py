@@ -13,6 +13,7 @@ from nmdp_pin._control import Command
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._kernels.step.outcomes import OUTCOME
 from nmdp_pin._kernels.step.stage import evaluate
 from nmdp_pin._kernels.step.tolerances import Tolerances
@@ -20,7 +21,6 @@ from nmdp_pin._kernels.step.vi_newton import solve_stage
 from nmdp_pin._robot import Robot
 from nmdp_pin._runs.recorder import kinetic_energy
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Terrain

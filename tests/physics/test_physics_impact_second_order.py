@@ -10,10 +10,10 @@ from physics_scenes import CUBE, SLAB, SOFT, G, ball, block, cone, energies, far
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command, Passive
 from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._robot import Robot, load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import ErrorControl
-from nmdp_pin._solvers.vi_newton import ViNewton
 
 METHODS = ("ne-nmdp", "pbd-nmdp")
 STIFFNESSES = (1e4, 1e6, 1e8)  # [N/m^2]

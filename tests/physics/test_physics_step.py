@@ -24,11 +24,11 @@ from recorded_solves import recorded_solves
 from tight_solves import solve_tightly
 
 from nmdp_pin._integrators import StepResult
-from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._robot import load_robot
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
+from nmdp_pin.papers.methods.projected_gradient import ProjectedGradient
 
 FRICTION = 0.5
 STEPS = (5e-3, 1e-2, 5e-2)

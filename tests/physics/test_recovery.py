@@ -15,8 +15,8 @@ from nmdp_pin import Command, FrictionCone, Plane, Scenario, Simulator, State, T
 from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, Mixed
 from nmdp_pin._control import hold
 from nmdp_pin._dynamics.joint_bounds import joints_of
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._robot import free_body, together, touching
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Box, Cylinder, Sphere
 from nmdp_pin.derivatives import StepDifferentiator
 from nmdp_pin.errors import ContactError

@@ -11,11 +11,11 @@ from pairwise import pairwise
 from physics_scenes import IMPACT, check_overlaps
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.geometry.polytopes import RESTING
 from nmdp_pin._kernels.step.step_start import open_step
 from nmdp_pin._robot import free_body, together, touching
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
 
 COAL = 1e-6  # [m] to which coal finds distances

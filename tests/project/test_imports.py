@@ -13,22 +13,18 @@ import nmdp_pin
 from nmdp_pin._cli import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-ROOTS = {
-    "nmdp_pin": ROOT / "nmdp_pin",
-    "nmdp_pin.viz": ROOT / "viz",
-    "nmdp_pin.experiments": ROOT / "experiments",
-}
+ROOTS = {"nmdp_pin": ROOT / "nmdp_pin", "nmdp_pin.viz": ROOT / "viz"}
 
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
 LAYERS = (
-    ("errors", "_options", "_words", "_state", "_kernels"),
+    ("errors", "_options", "_registry", "_words", "_state", "_kernels"),
     ("_files", "_parallel", "_terrain"),
     ("_robot",),
     ("_contact", "_control"),
     ("_dynamics",),
     ("_integrators",),
-    ("_simulator", "_papers"),
+    ("_simulator", "papers.methods"),
     ("_jax",),
     ("_derivatives", "rollout", "device", "_sensors"),
     ("contact", "control", "derivatives", "sensors", "terrain"),
@@ -36,10 +32,9 @@ LAYERS = (
     ("viz",),
     ("_sweep", "adapters"),
     ("_cli", "__main__"),
-    ("experiments",),
+    ("papers",),
 )
-BOTTOM = LAYERS[0]
-STAND_ALONE = ("_solvers",)  # anything from the integrators up may use them; they use the bottom
+METHODS = "papers.methods"  # registered by entry points: nothing of the core imports them
 
 
 @functools.cache
@@ -78,7 +73,9 @@ def imported(path: Path, module: str) -> set[str]:
 
 def unit(module: str) -> str:
     """Module or package right below nmdp_pin; empty for nmdp_pin itself."""
-    return [*module.split("."), ""][1]
+    return (
+        METHODS if f"{module}.".startswith(f"nmdp_pin.{METHODS}.") else [*module.split("."), ""][1]
+    )
 
 
 def layer(name: str) -> int:
@@ -93,12 +90,8 @@ def allowed(source: str, target: str) -> bool:
     """True when a module of unit `source` may import one of unit `target`."""
     if source == target:
         return True
-    if source in STAND_ALONE:
-        return target in BOTTOM
-    if target == "_papers":  # they register themselves
-        return source == "experiments"
-    if target in STAND_ALONE:
-        return layer(source) >= layer("_integrators")
+    if target == METHODS:
+        return source == "papers"
     return target != "" and layer(target) <= layer(source)
 
 
@@ -114,11 +107,10 @@ def test_imports_run_down():
 def test_the_check_sees_an_import_that_runs_up():
     """The rule refuses what the order forbids and takes what it allows."""
     assert not allowed("_dynamics", "_integrators")
-    assert not allowed("_solvers", "_dynamics")
-    assert not allowed("_contact", "_solvers")
     assert not allowed("_state", "")
-    assert not allowed("_scenario", "_papers")
-    assert allowed("_integrators", "_solvers")
+    assert not allowed("_cli", "papers")
+    assert not allowed("_cli", "papers.methods")
+    assert not allowed("papers.methods", "_cli")
     assert allowed("_cli", "viz")
 
 
@@ -131,16 +123,11 @@ def test_errors_import_nothing(module, own):
     assert {node.module for node in nodes if isinstance(node, ast.ImportFrom)} == own
 
 
-def test_sweeps_know_no_papers():
-    """Neither sweeps nor runs import from the evaluations of the papers, nor these from sweeps."""
-    for folder, other in (
-        ("_sweep", "experiments"),
-        ("_runs", "experiments"),
-        ("experiments", "_sweep"),
-    ):
-        for module, path in modules().items():
-            if unit(module) == folder:
-                assert not [name for name in imported(path, module) if unit(name) == other]
+def test_papers_know_no_sweeps():
+    """Their evaluations make runs of their own."""
+    for module, path in modules().items():
+        if unit(module) == "papers":
+            assert not [name for name in imported(path, module) if unit(name) == "_sweep"]
 
 
 def test_the_picture_of_imports_is_current(monkeypatch):
@@ -160,6 +147,7 @@ def test_the_picture_of_imports_is_current(monkeypatch):
 
 ARRAYS = ("numpy", "scipy", "numba", "pinocchio", "coal", "joblib")
 SHOWN = ("typer", "rich")
+PAPERS = ("nmdp_pin.papers", "proxsuite", "daqp")
 DRAWN = ("matplotlib", "trimesh", "example_robot_data", "meshcat")
 
 
@@ -179,7 +167,7 @@ def loaded(code: str) -> set[str]:
         ("import nmdp_pin; dir(nmdp_pin)", {*ARRAYS, *SHOWN, *DRAWN, "pydantic"}),
         ("from nmdp_pin import Recording", {"numba", "pinocchio", "coal", *SHOWN, *DRAWN}),
         ("from nmdp_pin import load_robot", {"nmdp_pin._integrators", *SHOWN, *DRAWN}),
-        ("from nmdp_pin import Simulator", {"nmdp_pin._scenario", *SHOWN, *DRAWN}),
+        ("from nmdp_pin import Simulator", {"nmdp_pin._scenario", *PAPERS, *SHOWN, *DRAWN}),
         ("from nmdp_pin import *", {*SHOWN, *DRAWN}),
     ],
 )
@@ -253,22 +241,9 @@ def test_the_papers_methods_are_registered(first):
         f"import nmdp_pin.{first}\n"
         "from nmdp_pin._integrators import INTEGRATORS\n"
         "from nmdp_pin._integrators.presets import PRESETS\n"
-        "assert {'ne-nmdp', 'ne-mdp'} <= INTEGRATORS.keys() and 'paper' in PRESETS"
+        "assert {'ne-nmdp', 'ne-mdp'} <= INTEGRATORS.keys() and 'paper' in PRESETS\n"
+        "assert INTEGRATORS['ne-mdp'].name == 'ne-mdp' and PRESETS['paper']['order'] == 1"
     )
-
-
-def test_the_papers_methods_can_register():
-    """What they import does not import the integrators, which may be on the way to be imported."""
-    known, found, names = modules(), set(), {"nmdp_pin._papers.methods"}
-    while names:
-        module = names.pop()
-        found.add(module)
-        path = known.get(module)
-        names |= (imported(path, module) if path else set()) - found
-    outside = {name for name in found if unit(name) not in ("_papers", "_integrators")}
-    for module in outside & known.keys():
-        units = {unit(name) for name in imported(known[module], module)}
-        assert "_integrators" not in units, module
 
 
 def test_every_package_is_installed() -> None:

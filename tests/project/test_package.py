@@ -20,11 +20,11 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
 LOAD = """
 from importlib.metadata import version
-import nmdp_pin, nmdp_pin.experiments, nmdp_pin.viz
+import nmdp_pin, nmdp_pin.papers, nmdp_pin.viz
 from nmdp_pin import Scenario, bundled_robots, bundled_scenarios, load_robot
 robots, scenarios = sorted(bundled_robots()), sorted(bundled_scenarios())
 [load_robot(name) for name in robots], [Scenario.load(name) for name in scenarios]
-modules = nmdp_pin, nmdp_pin.experiments, nmdp_pin.viz
+modules = nmdp_pin, nmdp_pin.papers, nmdp_pin.viz
 print([version("nmdp-pin"), robots, scenarios, *(m.__file__ for m in modules)])
 """  # by what is installed
 
@@ -89,10 +89,10 @@ def test_a_copy_on_the_path_takes_all_of_itself(tmp_path):
     """With PYTHONPATH set to a copy no module is taken from the installed checkout."""
     copy = tmp_path / "copy"
     for name in tracked():
-        if name.startswith(("nmdp_pin", "viz", "experiments", "scenarios", "robots")):
+        if name.startswith(("nmdp_pin", "viz", "scenarios", "robots")):
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
-    names = [f"nmdp_pin{part}" for part in ("", ".viz", ".experiments", ".scenarios", ".robots")]
+    names = [f"nmdp_pin{part}" for part in ("", ".viz", ".papers", ".scenarios", ".robots")]
     code = f"import {', '.join(names)}, sys; print([sys.modules[n].__file__ for n in {names!r}])"
     shown = subprocess.run(
         [sys.executable, "-c", code],

@@ -17,13 +17,13 @@ from nmdp_pin._contact import DryFriction, Penalty
 from nmdp_pin._control import Command, Passive
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._robot import JointLimits, Mimic, check_robot, free_body, together
 from nmdp_pin._robot.feasibility import buried_depth, efforts_beyond_limits, joints_beyond_range
 from nmdp_pin._robot.overlaps import GROUND, OverlapCheck
 from nmdp_pin._runs.run_warnings import start_warnings
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import Box
+from nmdp_pin.papers.methods.objectives import OBJECTIVES
 
 ROUNDING = 1e-9
 # A step is solved to this share of the acceleration that is compared.

@@ -11,12 +11,12 @@ from contracts.integrator import assert_same_bits
 
 from nmdp_pin._cli import main
 from nmdp_pin._control import Command
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._runs.failed_step import FIGURES, FailedStep, figures
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import Halving, StepFailed
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import NmdpError, RecordingError, ScenarioError, StateError
 

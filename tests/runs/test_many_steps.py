@@ -19,8 +19,8 @@ from nmdp_pin import (
     load_robot,
 )
 from nmdp_pin._integrators.nmdp import Nmdp
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._parallel.tasks import content_of
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.errors import ControlError
 from nmdp_pin.rollout import rollout
 

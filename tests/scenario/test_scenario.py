@@ -9,9 +9,9 @@ import pytest
 import nmdp_pin._scenario.sections as sections
 from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._control.push import Push
-from nmdp_pin._papers.mdp import NeMdp
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import ControlError, ScenarioError
+from nmdp_pin.papers.methods.mdp import NeMdp
 
 ROUNDING = 1e-12  # a few operations on numbers of order one
 BOX = ["terrain.shapes=[{kind='plane', height=-100.0}]"]  # far above the ground

@@ -4,14 +4,14 @@ import sys
 
 import pytest
 
-from nmdp_pin._integrators import nmdp, position_minimiser
+from nmdp_pin._integrators import nmdp, pbfd
 from nmdp_pin._scenario import Scenario
 
 MOST = 6  # frames, with those of Simulator.step, of what controllers say and np.errstate
 KERNELS = {
     "ne-nmdp": (nmdp, "make_step"),
     "pbd-nmdp": (nmdp, "make_step"),
-    "pbfd": (position_minimiser, "minimise_step"),
+    "pbfd": (pbfd, "minimise_step"),
 }
 
 

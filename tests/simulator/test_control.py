@@ -11,13 +11,13 @@ from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._control.push import Push, Pushed
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._papers.semi_implicit import SemiImplicit
 from nmdp_pin._robot import free_body, load_robot
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Sphere, Terrain
 from nmdp_pin.errors import ControlError
+from nmdp_pin.papers.methods.semi_implicit import SemiImplicit
 
 ROUNDING = 1e-12
 JOINTS = ("limb1_joint2", "limb3_joint4")

@@ -18,17 +18,17 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS, integrator_named
 from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._integrators.scheme import SCHEMES
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._kernels.step.slips import measure_slips
 from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._options import options_of
-from nmdp_pin._papers.objectives import OBJECTIVES
-from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.papers.methods.objectives import OBJECTIVES
+from nmdp_pin.papers.methods.projected_gradient import ProjectedGradient
 
 PASSIVE = Command()
 ESTIMATE = 2.0  # factor within which an estimated residual is the evaluated one; measured 1.4

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from nmdp_pin._kernels.step import levenberg_marquardt as lm
-from nmdp_pin._solvers.lbfgs import lbfgs
 from nmdp_pin._state.status import Status
+from nmdp_pin.papers.methods.lbfgs import lbfgs
 
 TOLERANCE = 1e-9
 CLOSE = 1e-6  # of a minimum whose Hessian's least eigenvalue is above 1e-3

@@ -12,6 +12,7 @@ from nmdp_pin._contact import Penalty, friction_coefficient_for
 from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._integrators.pbfd import OPTIMISERS
 from nmdp_pin._kernels.step.tolerances import ROUNDING as ROUNDING_OF_STEPS
 from nmdp_pin._robot import ContactPoints, JointLimits, Robot, load_robot
 from nmdp_pin._simulator.simulator import Simulator
@@ -21,7 +22,7 @@ from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import IntegratorError
 
 METHODS = ("pbd", "pbfd")
-OPTIMISERS = [(m, o) for m in METHODS for o in INTEGRATORS[m].optimisers]
+PAIRS = [(m, o) for m in METHODS for o in (*INTEGRATORS[m].optimisers, *OPTIMISERS)]
 LAW = {field.name for field in fields(Penalty)}
 STEPS = (5e-3, 2e-2, 1e-1)
 C = G / 1e-3**2  # [N/m^2], the default for a kilogram
@@ -233,7 +234,7 @@ def test_ball_rolls():
     assert 0.6 < speed < 5.0 / 7.0
 
 
-@pytest.mark.parametrize(("method", "optimiser"), OPTIMISERS)
+@pytest.mark.parametrize(("method", "optimiser"), PAIRS)
 def test_optimisers_agree(method, optimiser):
     """All optimisers of a method find the same step."""
     chain = load_robot("chain", base="free-flyer", visuals=False)
@@ -296,7 +297,7 @@ def test_the_step_solves_the_residual(method):
         assert result.objective == pytest.approx(step.value)
 
 
-@pytest.mark.parametrize(("method", "optimiser"), OPTIMISERS)
+@pytest.mark.parametrize(("method", "optimiser"), PAIRS)
 def test_only_gauss_newton_of_an_energy_needs_a_semidefinite_matrix(method, optimiser):
     """That of pbfd is the square of a matrix, "lm" damps, L-BFGS has none."""
     made = integrator(block(), ground(0.5), method, optimiser=optimiser)

@@ -18,11 +18,10 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command, Controller, Passive, StablePD, TorqueFunction
 from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._papers.projected_gradient import ProjectedGradient
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving, StepFailed
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Cylinder, Plane, Sphere, Terrain
@@ -34,6 +33,7 @@ from nmdp_pin.errors import (
     StateError,
     TerrainError,
 )
+from nmdp_pin.papers.methods.projected_gradient import ProjectedGradient
 
 CONE = FrictionCone(stiffness=1e6, power=2)
 GROUND = Terrain([Plane(height=-0.8)])

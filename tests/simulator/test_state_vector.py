@@ -9,10 +9,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._runs.state_file import load_state, save_state
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import ErrorControl, Halving
-from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.errors import RecordingError, StateError
 
 ROUNDING = 1e-12

@@ -19,12 +19,12 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import NeNmdp
 from nmdp_pin._integrators.scheme import SCHEMES
 from nmdp_pin._kernels.step.step_start import list_weights, open_step, state_stage
-from nmdp_pin._papers.objectives import OBJECTIVES
-from nmdp_pin._papers.stage_equations import StageEquations
 from nmdp_pin._robot import ContactPoints, Robot
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.contact import Granular, LimitSurface, PlanarSliding, Plate
+from nmdp_pin.papers.methods.objectives import OBJECTIVES
+from nmdp_pin.papers.methods.stage_equations import StageEquations
 
 ROUNDING = 1e-9  # relative; sums over 35 joints in double precision
 DIFFERENCES = 2e-5  # relative: A of a model by finite differences, which are good to 1e-6 or so

@@ -1,1 +1,0 @@
-"""The papers' own variants and baselines, which register themselves (`methods`)."""

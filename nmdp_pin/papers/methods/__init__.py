@@ -1,0 +1,1 @@
+"""The papers' own variants and baselines, which pyproject.toml registers as entry points."""
