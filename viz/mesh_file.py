@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import os
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import trimesh
 
 from nmdp_pin._files.limited_process import within_limits
+from nmdp_pin.errors import MissingExtra
 from nmdp_pin.viz.colored_mesh import WHITE, Color, ColoredMesh
 
 _LARGEST_PICTURE = 1024  # [pixels] of a side
@@ -31,6 +33,8 @@ def read_mesh(path: str | os.PathLike[str], color: Color) -> list[ColoredMesh]:
     Raises:
         ValueError: the file cannot be read, for whichever reason.
     """
+    if os.fspath(path).lower().endswith(".dae") and importlib.util.find_spec("collada") is None:
+        raise ValueError(str(MissingExtra("pycollada", "collada")))
     try:
         return within_limits(_parts, os.fspath(path), color)
     except ValueError as error:

@@ -37,7 +37,7 @@ for name, objective, h in (("ne-mdp", "", 0.01), ("ne-nmdp", "kinetic", 0.05)):
         state = result.state
     print(state.q.tobytes().hex(), state.v.tobytes().hex())
 
-import proxsuite  # after this package: the same build, and nothing is left of how it was chosen
+import proxsuite  # after a step: the same build, and nothing is left of how it was chosen
 assert proxsuite.proxqp.dense.QP.__module__ == "proxsuite.proxsuite_pywrap.proxqp.dense"
 assert "proxsuite.instructionset" not in sys.modules
 """
@@ -48,7 +48,7 @@ theirs = proxsuite.proxqp
 import numpy as np
 from nmdp_pin.papers.methods.simplex_qp import SimplexQP
 import nmdp_pin.papers.methods.proxqp as ours
-assert ours._proxqp is theirs
+assert ours._proxqp() is theirs
 x = SimplexQP(1, 2).solve(np.eye(2), np.array([-0.5, 0.5]), np.zeros(2))
 np.testing.assert_allclose(x, [0.5, 0.0], atol=1e-8)
 """
@@ -97,5 +97,5 @@ def test_the_same_bits_in_every_process():
 
 
 def test_the_build_of_the_user():
-    """A program that imports ProxSuite before this package has chosen: two do not fit."""
+    """A program that imports ProxSuite before a method needs it has chosen: two do not fit."""
     python(THEIRS)

@@ -1,9 +1,12 @@
 """Quadratic programs over simplices: both solvers against SciPy, each other and optimality."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
+from nmdp_pin.errors import MissingExtra
 from nmdp_pin.papers.methods.simplex_qp import SimplexQP
 
 SOLVERS = ("proxqp", "daqp")
@@ -205,6 +208,14 @@ def test_no_curvature(solver):
     qp = SimplexQP(3, 4, solver)
     x = qp.solve(np.zeros((12, 12)), np.ones(12), np.full(12, 0.2))
     assert x is None or np.array_equal(qp.clip(x), x)
+
+
+def test_daqp_is_an_extra(monkeypatch):
+    """Where it is missing, the error names the extra before any step."""
+    monkeypatch.setitem(sys.modules, "daqp", None)
+    assert SimplexQP(3, 4, "proxqp")
+    with pytest.raises(MissingExtra, match=r"nmdp-pin\[qp\]"):
+        SimplexQP(3, 4, "daqp")
 
 
 def test_clip():

@@ -110,6 +110,16 @@ def requirements(lines: list[str]) -> dict[str, str]:
     return dict(re.fullmatch(r"([\w-]+(?:\[\w+\])?)(.*)", line).groups() for line in lines)
 
 
+def test_few_packages_are_mandatory():
+    """The rest are extras."""
+    needed = requirements(
+        [line for line in PROJECT["dependencies"] if not line.startswith("cmeel")]
+    )
+    assert {"pin", "coal", "proxsuite", "numpy", "meshcat"} <= needed.keys()
+    assert "example-robot-data-loaders" in needed
+    assert len(PROJECT["dependencies"]) <= 16
+
+
 def test_the_extra_dev_has_all_other_extras():
     """What a test needs, `make test` installs, and in the same versions."""
     extras = PROJECT["optional-dependencies"]

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import struct
+import sys
 from pathlib import Path
 
 import coal
@@ -109,6 +110,16 @@ def test_broken_mesh_files_are_one_kind_of_error(tmp_path: Path, content: bytes)
         except ValueError:
             parts = []
         assert parts == []
+
+
+def test_colours_of_collada_are_an_extra(tmp_path: Path, monkeypatch) -> None:
+    """Without pycollada the reason is the extra to install; other formats are read."""
+    for ending in ("dae", "stl"):
+        trimesh.creation.box().export(tmp_path / f"box.{ending}")
+    monkeypatch.setitem(sys.modules, "collada", None)
+    assert read_mesh(tmp_path / "box.stl", WHITE)
+    with pytest.raises(ValueError, match=r"nmdp-pin\[collada\]"):
+        read_mesh(tmp_path / "box.dae", WHITE)
 
 
 def test_a_mesh_file_that_takes_for_ever(tmp_path: Path, monkeypatch) -> None:

@@ -1,5 +1,6 @@
 """ProxQP, the augmented Lagrangian method of ProxSuite, with the same bits in every process."""
 
+import functools
 import sys
 from types import ModuleType
 
@@ -18,8 +19,9 @@ def work_of(dofs: int, weights: int) -> int:
     return int((weights / (_FEW + dofs)) ** 3)
 
 
-def _proxsuite() -> ModuleType:
-    """ProxSuite in its baseline build, or in the one that this process has already imported.
+@functools.cache
+def _proxqp() -> ModuleType:
+    """ProxQP in the baseline build of ProxSuite, or in that which this process has imported.
 
     The order of sums in its builds for AVX2 and AVX-512 depends on the addresses of arrays modulo
     32 and 64 bytes, so their last bits differ from process to process. The baseline build needs
@@ -35,11 +37,8 @@ def _proxsuite() -> ModuleType:
             del sys.modules[_BUILDS]
     else:
         import proxsuite
-    solvers: ModuleType = proxsuite
+    solvers: ModuleType = proxsuite.proxqp
     return solvers
-
-
-_proxqp = _proxsuite().proxqp
 
 
 def proxqp(
@@ -64,7 +63,8 @@ def proxqp(
         x0: start, shape (n,).
     """
     # A new one for every program: an update of an old one saves a tenth of the time only.
-    qp = _proxqp.dense.QP(len(g), 0, len(rows))
+    prox = _proxqp()
+    qp = prox.dense.QP(len(g), 0, len(rows))
     qp.settings.eps_abs, qp.settings.eps_rel = _TOLERANCE, 0.0
     qp.settings.check_duality_gap, qp.settings.eps_duality_gap_abs = True, _TOLERANCE
     qp.settings.default_rho = _PROXIMAL
@@ -72,8 +72,8 @@ def proxqp(
     outer, inner = _ITERATIONS
     qp.settings.max_iter = max(outer // (1 + work_of(0, len(g))), _LEAST)
     qp.settings.max_iter_in = inner
-    qp.settings.initial_guess = _proxqp.InitialGuess.WARM_START
+    qp.settings.initial_guess = prox.InitialGuess.WARM_START
     qp.init(H, g, None, None, rows, lower, upper, False)
     qp.solve(x0, None, np.zeros(len(rows)))
-    solved = qp.results.info.status == _proxqp.QPSolverOutput.PROXQP_SOLVED
+    solved = qp.results.info.status == prox.QPSolverOutput.PROXQP_SOLVED
     return np.array(qp.results.x) if solved else None, int(qp.results.info.iter)

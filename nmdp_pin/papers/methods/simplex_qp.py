@@ -1,10 +1,11 @@
 """Quadratic programs over a product of simplices, by ProxQP or DAQP."""
 
+import importlib.util
 from typing import Literal
 
-import daqp
 import numpy as np
 
+from nmdp_pin.errors import MissingExtra
 from nmdp_pin.papers.methods.proxqp import proxqp, work_of
 
 QpSolver = Literal["proxqp", "daqp"]
@@ -29,9 +30,14 @@ class SimplexQP:
         n_blocks: number of simplices.
         block_size: variables of each.
         solver: "proxqp" (ProxSuite, an augmented Lagrangian method) or "daqp" (dual active set).
+
+    Raises:
+        MissingExtra: DAQP is not installed.
     """
 
     def __init__(self, n_blocks: int, block_size: int, solver: str = "proxqp") -> None:
+        if solver == "daqp" and importlib.util.find_spec("daqp") is None:
+            raise MissingExtra("daqp", "qp")
         self.n, self.n_blocks, self.block_size = n_blocks * block_size, n_blocks, block_size
         self._shape, n = (n_blocks, block_size), self.n
         sums = np.kron(np.eye(n_blocks), np.ones((1, block_size)))
@@ -116,6 +122,8 @@ def _daqp(
     x0: np.ndarray,
 ) -> tuple[np.ndarray | None, int]:
     """As `proxqp`; the first rows are the bounds of the variables, which DAQP has of its own."""
+    import daqp  # an extra
+
     sums = rows[len(g) :]
     x, _, flag, info = daqp.solve(
         H, g, sums, upper, lower, primal_start=x0, primal_tol=_DAQP_TOLERANCE
