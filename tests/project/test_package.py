@@ -85,24 +85,42 @@ def test_what_is_installed_is_whole(distribution, tmp_path):
     assert all(Path(path).is_relative_to(site) for path in files)
 
 
-def test_a_copy_on_the_path_takes_all_of_itself(tmp_path):
-    """With PYTHONPATH set to a copy no module is taken from the installed checkout."""
-    copy = tmp_path / "copy"
+def said_in_a_copy(code, folder, *left_out):
+    """What a program prints that takes the package from a copy, with PYTHONPATH."""
+    copy = folder / "copy"
     for name in tracked():
-        if name.startswith(("nmdp_pin", "viz", "scenarios", "robots")):
+        kept = name.startswith(("nmdp_pin", "viz", "scenarios", "robots"))
+        if kept and not name.startswith(left_out):
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
+    (copy / "pyproject.toml").write_text('[project]\nname = "nmdp-pin"\n')
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return ast.literal_eval(done.stdout)
+
+
+def test_a_copy_on_the_path_takes_all_of_itself(tmp_path):
+    """With PYTHONPATH set to a copy no module is taken from the installed checkout."""
     names = [f"nmdp_pin{part}" for part in ("", ".viz", ".papers", ".scenarios", ".robots")]
     code = f"import {', '.join(names)}, sys; print([sys.modules[n].__file__ for n in {names!r}])"
-    shown = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(copy)},
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    assert all(path.startswith(str(copy)) for path in ast.literal_eval(shown))
+    for path in said_in_a_copy(code, tmp_path):
+        assert Path(path).is_relative_to(tmp_path)
+
+
+def test_the_core_does_without_the_papers(tmp_path):
+    """The flagship is built where nothing of theirs is there, and no solver of quadratic programs.
+
+    Its methods are those of the core.
+    """
+    code = (
+        "import sys; sys.modules['proxsuite'] = sys.modules['daqp'] = None\n"
+        "from nmdp_pin import Scenario\n"
+        "from nmdp_pin._integrators import INTEGRATORS\n"
+        "Scenario.load('robosimian-jump').build(); print(list(INTEGRATORS))"
+    )
+    assert said_in_a_copy(code, tmp_path, "nmdp_pin/papers") == ["ne-nmdp", "pbd-nmdp", "pbfd"]
 
 
 def requirements(lines: list[str]) -> dict[str, str]:
