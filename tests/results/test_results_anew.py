@@ -12,7 +12,7 @@ from nmdp_pin.papers.data_file import read_data, value
 from nmdp_pin.papers.nmdp import NmdpStudy
 from nmdp_pin.papers.nmdp.paper import JUMP
 from nmdp_pin.papers.pbad import PbadStudy, cost_figure, friction_figure, optimiser_figure
-from nmdp_pin.papers.pbad.paper import USUAL
+from nmdp_pin.papers.pbad.paper import OPTIMISERS
 from nmdp_pin.papers.sand import SandStudy
 from nmdp_pin.papers.sand.calibration_figure import MEASURED, calibrated_scale, largest_lift
 from tools.results.page_tables import printed_tables
@@ -22,6 +22,8 @@ MOTION = 0.02  # relative, of runs that are not chaotic: what another version of
 COUNT = 0.1  # relative, of iterations and evaluations
 DIGITS = 1e-4  # relative, of what follows from formulas; data have six digits
 EARLY = 2.0  # [s] of the curves of the NMDP paper that are made again
+
+USUAL = OPTIMISERS[3]  # of the paper's section VI
 
 
 def cell(name: str, column: str, **key: str) -> float:

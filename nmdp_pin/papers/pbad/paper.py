@@ -48,9 +48,6 @@ OPTIMISERS = (
 )
 """The five that the paper compares in Fig. 4; LM with eq. 13 needs third derivatives, O(n^3)."""
 
-USUAL = OPTIMISERS[3]
-"""The one of the paper's section VI."""
-
 LARGE_STEP = 0.1
 """What PBFD can take on the chain that slides off the slope [s]."""
 
