@@ -92,9 +92,10 @@ def _tables(study: PbadStudy, folder: Path) -> tuple[Table, ...]:
         )
     notes = (
         "An iteration is one linear solve and its trial evaluations for `lm` and `jtj-lm`, one "
-        "direction and its line search for `lbfgs`, which is SciPy's and calls Python: its times "
-        "grow as the table says, but are not comparable with those of LM, which is compiled. Eq. 13 with its exact Hessian is left out, as "
-        "in the paper's comparisons: third derivatives cost O(n³) at least.",
+        "direction and its line search for `lbfgs`. That is SciPy's and calls Python: its times "
+        "are compared with each other, not with those of LM, which is compiled. Eq. 13 with its "
+        "exact Hessian is left out, as in the paper's comparisons: third derivatives cost O(n³) "
+        "at least.",
     )
     title = "Time of one iteration [ms], fixed chains of n links that swing"
     return (Table(title, columns, tuple(rows), notes),)
