@@ -37,6 +37,10 @@ def test_cost_of_a_known_curve(script):
     assert script.cost(lucky, "path", 0.01) == script.cost(curve, "path", 0.01)
     failed = [curve[0], curve[1]._replace(path=math.inf), *curve[2:]]
     assert script.cost(failed, "path", 0.01) == 40.0
+    flat = [row._replace(path=0.011 - 1e-5 / row.step) for row in curve]
+    steeper = [script.Row("", "", 2.0, 1.0, math.nan, 0.1, 0.0), *curve]
+    assert script.cost([*steeper[:1], *flat], "path", 0.0105) == math.inf
+    assert script.cost(steeper, "path", 0.01) == script.cost(curve, "path", 0.01)
 
 
 def test_table_of_ratios(script):
@@ -47,14 +51,18 @@ def test_table_of_ratios(script):
 
 def test_errors_of_long_steps():
     """The largest error of second order, on Go2 and otherwise."""
-    worst: dict[bool, float] = defaultdict(float)
+    worst: dict[tuple[bool, str], float] = defaultdict(float)
     for row in rows("nmdp-pin order 2"):
         if LONG[0] <= float(row["step"]) <= LONG[1]:
             go2 = row["case"].startswith("go2")
-            worst[go2] = max(worst[go2], 100.0 * float(row["path"]))
+            for metric in ("path", "height"):
+                error = 100.0 * float(row[metric] or "nan")
+                worst[go2, metric] = max(worst[go2, metric], error)
     text = page("accuracy.md")
-    assert f"at most {worst[False]:.0f} % in the jumps" in text
-    assert f"On Go2 it errs by up to {worst[True]:.0f} %" in text
+    path, height = worst[False, "path"], worst[False, "height"]
+    assert f"at most {path:.0f} %, its height by {height:.0f} % in the jumps" in text
+    path, height = worst[True, "path"], worst[True, "height"]
+    assert f"On Go2 it errs by up to {path:.0f} %, the height by {height:.0f} %" in text
 
 
 @pytest.mark.parametrize(

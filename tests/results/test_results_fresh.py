@@ -33,7 +33,6 @@ def sampling(script, folder) -> list[tuple[float, float, float]]:
     module = script("sampling")
     robot, gains = load_robot("a1", contacts="feet"), (100.0, 2.0)
     targets = module.targets_of(robot, 20)
-    exact = module.ours(robot, targets, gains, 1e-3, "ne-nmdp")[1]
     found = []
     for name, method, more in (
         ("ne-nmdp, order 2", "ne-nmdp", {"order": 2}),
@@ -45,6 +44,7 @@ def sampling(script, folder) -> list[tuple[float, float, float]]:
             for r in read_data(RESULTS / "sampling.csv")
             if (r["simulator"], r["step [ms]"]) == (name, "40")
         )
+        exact = module.ours(robot, targets, gains, module.LIMITS[method], method)[1]
         found.append((value(row, "error [m]"), module.error_of(ends, exact), 0.002))
     return found
 
