@@ -111,7 +111,7 @@ PARTS = (
     _paper("nmdp", "table1", 10.0, "--span wide", page=False),
     _paper("nmdp", "table1", 10.0, _KINETIC, page=False),
     _paper("nmdp", "fig4", 15.0, _KINETIC, page=False),
-    Part("work_precision", "benchmarks/work_precision.py", 9.0, {"work-precision-ratios": -1}),
+    Part("work_precision", "benchmarks/work_precision.py", 11.0, {"work-precision-ratios": -1}),
     _script("planar_sliding", 0.5, "planar-sliding-vertices", "planar-sliding-push"),
     _script("fitted", 0.2, "fitted"),
     _script("planning", 1.5, "planning-jump", words="jump"),
