@@ -43,52 +43,59 @@ def body_pieces(robot: Robot) -> tuple[list[Piece], list[str]]:
         robot: the robot.
 
     Returns:
-        the pieces, and a sentence for each mesh that is not drawn as its file has it.
+        the pieces, and a sentence for each reason why meshes are not drawn as their files have it.
     """
     models = (robot.visual_model, robot.collision_model)
     shapes = next((model for model in models if model is not None and model.ngeoms), None)
     if shapes is None:
         return _sticks(robot.model), []
     files: dict[tuple[str, Color], list[ColoredMesh]] = {}
-    pieces, notes = [], []
+    pieces: list[Piece] = []
+    reasons: dict[str, list[str]] = {}
     for shape in shapes.geometryObjects:
         try:
-            meshes, note = _meshes(shape, files)
+            meshes, reason = _meshes(shape, files)
         except ValueError as error:
-            meshes, note = [], f"{shape.name} is not drawn: {error}"
+            meshes, reason = [], f"not drawn: {error}"
         pieces += [
             Piece(shape.parentJoint, shape.placement.homogeneous, mesh, shape.name)
             for mesh in meshes
         ]
-        notes += [note] if note else []
-    return pieces, notes
+        if reason:
+            reasons.setdefault(reason, []).append(shape.name)
+    return pieces, [_note(names, reason) for reason, names in reasons.items()]
+
+
+def _note(names: list[str], reason: str) -> str:
+    more = f" and {len(names) - 1} more are" if len(names) > 1 else " is"
+    return f"{names[0]}{more} {reason}"
 
 
 def _meshes(
     shape: pin.GeometryObject, files: dict[tuple[str, Color], list[ColoredMesh]]
 ) -> tuple[list[ColoredMesh], str]:
-    """Meshes of a geometry object, and what went wrong with its file.
+    """Meshes of a geometry object, and how it is drawn where its file cannot be read.
 
     Raises:
         ValueError: it cannot be drawn at all.
     """
     red, green, blue, alpha = (float(part) for part in shape.meshColor)
     color: Color = (red, green, blue, alpha)
-    path, note = shape.meshPath, ""
+    path, reason = shape.meshPath, ""
     if not path or path.isupper():  # pinocchio calls primitives BOX, SPHERE, CYLINDER, ...
-        return [replace(mesh_of(shape.geometry), color=color)], note
+        return [replace(mesh_of(shape.geometry), color=color)], reason
     if (path, color) not in files:
         try:
             files[path, color] = read_mesh(path, color)
         except ValueError as error:
-            files[path, color], note = [], f"{shape.name} is drawn in one colour: {error}"
+            files[path, color], reason = [], f"drawn in one colour: {error}"
     if not files[path, color]:
-        return [replace(mesh_of(shape.geometry), color=color)], note
+        return [replace(mesh_of(shape.geometry), color=color)], reason
     parts = [part.scaled(np.asarray(shape.meshScale)) for part in files[path, color]]
     # A description names one material, which is no better than the several of a file.
     if shape.overrideMaterial and len({(part.color, part.image) for part in parts}) == 1:
         parts = [replace(part, color=color, image=b"", uv=None) for part in parts]
-    return parts, note
+    return parts, reason
 
 
 def corners(pieces: Sequence[Piece], data: pin.Data) -> list[np.ndarray]:

@@ -24,6 +24,7 @@ import nmdp_pin, nmdp_pin.papers, nmdp_pin.viz
 from nmdp_pin import Scenario, bundled_robots, bundled_scenarios, load_robot
 robots, scenarios = sorted(bundled_robots()), sorted(bundled_scenarios())
 [load_robot(name) for name in robots], [Scenario.load(name) for name in scenarios]
+Scenario.load("robosimian-jump-paper", overrides=["integrator.name='ne-mdp'"])  # an entry point
 modules = nmdp_pin, nmdp_pin.papers, nmdp_pin.viz
 print([version("nmdp-pin"), robots, scenarios, *(m.__file__ for m in modules)])
 """  # by what is installed

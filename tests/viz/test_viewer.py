@@ -112,16 +112,6 @@ def test_broken_mesh_files_are_one_kind_of_error(tmp_path: Path, content: bytes)
         assert parts == []
 
 
-def test_colours_of_collada_are_an_extra(tmp_path: Path, monkeypatch) -> None:
-    """Without pycollada the reason is the extra to install; other formats are read."""
-    for ending in ("dae", "stl"):
-        trimesh.creation.box().export(tmp_path / f"box.{ending}")
-    monkeypatch.setitem(sys.modules, "collada", None)
-    assert read_mesh(tmp_path / "box.stl", WHITE)
-    with pytest.raises(ValueError, match=r"nmdp-pin\[collada\]"):
-        read_mesh(tmp_path / "box.dae", WHITE)
-
-
 def test_a_mesh_file_that_takes_for_ever(tmp_path: Path, monkeypatch) -> None:
     """A picture that is a pipe has no end; the mesh is given up."""
     monkeypatch.setattr(limited_process, "SECONDS", 1)
@@ -150,6 +140,23 @@ def test_unreadable_mesh_does_not_stop_the_others(tmp_path: Path) -> None:
     scene = _scene_with(pin.GeometryObject("none", 1, here, coal.Plane(0.0, 0.0, 1.0, 0.0)))
     assert [piece.name for piece in scene.bodies] == ["torso", "front_leg", "rear_leg"]
     assert "none is not drawn" in scene.notes[0]
+
+
+def test_colours_of_collada_are_an_extra(tmp_path: Path, monkeypatch) -> None:
+    """Without pycollada the reason is the extra to install; other formats are read."""
+    for ending in ("dae", "stl"):
+        trimesh.creation.box().export(tmp_path / f"box.{ending}")
+    monkeypatch.setitem(sys.modules, "collada", None)
+    assert read_mesh(tmp_path / "box.stl", WHITE)
+    with pytest.raises(ValueError, match=r"nmdp-pin\[collada\]"):
+        read_mesh(tmp_path / "box.dae", WHITE)
+    looks = pin.GeometryModel()
+    place, scale, box = pin.SE3.Identity(), np.ones(3), coal.Box(1.0, 1.0, 1.0)
+    for name in "ab":
+        path = str(tmp_path / f"{name}.dae")
+        looks.addGeometryObject(pin.GeometryObject(name, 1, 0, place, box, path, scale))
+    (note,) = Scene(dataclasses.replace(hopper(), visual_model=looks), FLAT).notes
+    assert note.startswith("a and 1 more are drawn in one colour: pycollada is not installed")
 
 
 def test_every_terrain_shape_is_drawn() -> None:
