@@ -25,6 +25,7 @@ from nmdp_pin._robot.model import (
     standing_configuration,
 )
 from nmdp_pin._robot.robot import Robot
+from nmdp_pin._robot.scripted import scripted
 from nmdp_pin._robot.settings import Base
 from nmdp_pin._robot.spring import Spring
 from nmdp_pin._robot.srdf import Srdf
@@ -112,7 +113,7 @@ def assemble(
     still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
     odd += _without_range(model) if limits else []
     notes += _unused(files, described, srdf, still, moving)
-    return with_loops_that_hold(
+    robot = scripted(
         Robot(
             name=files.name or described.name,
             model=model,
@@ -135,7 +136,10 @@ def assemble(
             missing_visuals=described.missing_visuals,
             missing_collisions=described.missing_collisions,
         ),
-        [*described.loops, *settings.build_loops(files.settings_file)],
+        described.scripted & {*moving},
+    )
+    return with_loops_that_hold(
+        robot, [*described.loops, *settings.build_loops(files.settings_file)]
     )
 
 
@@ -168,6 +172,12 @@ def _body_of(
 ) -> tuple[RobotModel, bool]:
     """The model at the standing pose, and whether its base is fixed; scenery is, with a note."""
     locked = [name for name in described.hinges if name not in moving]
+    if described.scripted and given not in (None, "fixed"):
+        raise RobotError(
+            "a base would carry its mocap bodies: leave out `base`, or use load_robot, by which "
+            "they stand still",
+            file=str(described.path),
+        )
     body = build_model(described, given or files.settings.base, locked, pose, root)
     if given is None and _is_scenery(described, body):
         notes.append("base fixed: its root link has no mass, and nothing would hold it")

@@ -34,6 +34,7 @@ _READ = (
         "qpos0",
         "qpos_spring",
         "key_qpos",
+        "key_m",
         "jnt_",
         "site_",
         "geom_",
@@ -78,7 +79,7 @@ def describe_mjcf(
     held = _hold_damped(m)
     _refuse(m, str(path))
     try:
-        tree = MjcfModel(m)
+        tree = MjcfModel(m, mocap=scene)
         mimics, copying = _mimics(m, tree.joints)
         motors = Motors(m, tree.joints, mimics)
         tree.set_bounds(motors)
@@ -107,7 +108,8 @@ def describe_mjcf(
         mimics=mimics,
         springs=tree.springs(),
         loops=loops,
-        posture=posture,
+        scripted=frozenset(tree.scripted),
+        posture=posture | tree.of_mocap(key),
         apart=tree.apart(),
         world=world.shapes if world else {},
         shapes=world.options if world else {},
@@ -260,10 +262,11 @@ def _left_out(
         "the fluid around it (density, viscosity, wind)": m.opt.density
         or m.opt.viscosity
         or m.opt.wind.any(),
-        "height fields on bodies": (tree.flat & (m.body_treeid[m.geom_bodyid] >= 0)).any(),
+        "height fields on bodies": (tree.flat & tree.moving[m.geom_bodyid]).any(),
         f"skins ({m.nskin})": m.nskin,
         f"sensors ({m.nsensor})": m.nsensor,
-        f"mocap bodies, which stand still ({m.nmocap})": m.nmocap,
+        f"mocap bodies, which stand still without `load_scene` ({m.nmocap})": m.nmocap
+        and not tree.scripted,
         f"plugins ({m.nplugin})": m.nplugin,
         f"{', '.join(start)} of the keyframe, which is a pose here": start,
         f"that flags switch off: {', '.join(off).lower()}": off,

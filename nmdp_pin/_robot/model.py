@@ -51,6 +51,7 @@ class Description:
     mimics: tuple[Mimic, ...] = ()
     springs: tuple[Spring, ...] = ()
     loops: tuple[Loop, ...] = ()
+    scripted: frozenset[str] = frozenset()
     posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)  # 0 where absent
     apart: frozenset[frozenset[str]] = frozenset()  # pairs of links that never touch
     # of a scene: shapes that stand still by name, and options of the shapes of all geometry
