@@ -98,6 +98,8 @@ def assemble(
     moving, told = _moving_joints(files, described, standing, joints)
     notes = told + notes
     pose, copies = _bounded(described, moving, pose, notes, odd) if limits else (pose, [])
+    tendons = [t for t in described.tendons if {*t.arms, t.joint} <= {*moving, ""}]
+    pose = {**pose, **{t.joint: t.position(pose) for t in tendons}}  # type: ignore[arg-type]
     body, fixed = _body_of(files, described, given, moving, pose, root, notes)
     model, standing = body.model, body.standing
     _add_rotors(model, files, srdf, moving)
@@ -128,6 +130,7 @@ def assemble(
             springs=_springs(files, described, model),
             kp=kp,
             kd=kd,
+            tendons=tuple(tendons),
             actuators=tuple(a for a in described.actuators if {*a.arms} <= {*moving}),
             world=described.world,
             disabled=_disabled(body, srdf.apart if srdf else described.apart),
@@ -228,6 +231,8 @@ def _moving_joints(
             file=file,
             element=f"joint '{idle[0]}'",
         )
+    lines = {t.joint: {*t.arms} <= {*wanted} for t in described.tendons}
+    wanted = [name for name in hinges if lines.get(name, name in wanted)]
     locked = [name for name in hinges if name not in wanted]
     notes = [f"locked at the standing pose: {', '.join(locked)}"] if locked else []
     if idle:

@@ -6,12 +6,13 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._robot.mjcf_motors import SLIDE, Motors, unique
+from nmdp_pin._robot.mjcf_motors import Motors, unique
+from nmdp_pin._robot.mjcf_tendons import BALL, FREE, SLIDE, Line
 from nmdp_pin._robot.model import FREE_JOINTS, RESERVED
 from nmdp_pin._robot.spring import Spring
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
 
-FREE, BALL = range(2)  # `mujoco.mjtJoint`
+_LIGHT = 1e-6  # mass of a tendon's slide, as a share of the inertia of the joints along it
 _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
 
 
@@ -64,23 +65,44 @@ class MjcfModel:
     def set_bounds(self, motors: Motors) -> None:
         """Ranges, efforts, dry friction, damping and rotors of the joints, in place."""
         m, model = self._m, self.model
+        for line in motors.lines:
+            self._add_line(line)
         moved, own = slice(6 if self.floats else 0, None), np.ones(model.nv, dtype=bool)
-        for name in self.scripted:
+        for name in [*self.scripted, *(line.tendon.joint for line in motors.lines)]:
             joint = model.joints[model.getJointId(name)]
             own[joint.idx_v : joint.idx_v + joint.nv] = False
         model.armature[own] = (m.dof_armature + motors.armature)[moved]
         model.damping[own] = (m.dof_damping + motors.damping)[moved]
         model.upperDryFrictionLimit[own] = m.dof_frictionloss[moved]
         model.lowerDryFrictionLimit[own] = -m.dof_frictionloss[moved]
-        for j in np.flatnonzero(m.jnt_type >= SLIDE):
+        for j in np.flatnonzero((m.jnt_type >= SLIDE) & (m.jnt_limited != 0)):
             joint = model.joints[model.getJointId(self.joints[j])]
-            if m.jnt_limited[j]:
-                model.lowerPositionLimit[joint.idx_q] = m.jnt_range[j, 0]
-                model.upperPositionLimit[joint.idx_q] = m.jnt_range[j, 1]
-            effort = motors.effort[m.jnt_dofadr[j]]
+            model.lowerPositionLimit[joint.idx_q] = m.jnt_range[j, 0]
+            model.upperPositionLimit[joint.idx_q] = m.jnt_range[j, 1]
+        for name, effort in motors.effort.items():
+            joint = model.joints[model.getJointId(name)]
             if effort > 0.0:
                 model.upperEffortLimit[joint.idx_v] = effort
                 model.lowerEffortLimit[joint.idx_v] = -effort
+
+    def _add_line(self, line: Line) -> None:
+        """Add a tendon's slide, across gravity, which does not pull along it."""
+        m, model, g = self._m, self.model, self.model.gravity.linear
+        axis = np.eye(3)[np.argmin(np.abs(g))]
+        axis = axis - g * (g @ axis) / max(g @ g, np.finfo(float).tiny)
+        kind = pin.JointModelPrismaticUnaligned(axis / np.linalg.norm(axis))
+        joint = model.joints[self._append(0, kind, pin.SE3.Identity(), line.tendon.joint)]
+        light = _LIGHT * min(
+            m.dof_M0[m.jnt_dofadr[self.joints.index(name)]] / arm**2
+            for name, arm in line.tendon.arms.items()
+        )
+        model.appendBodyToJoint(
+            joint.id, pin.Inertia(light, np.zeros(3), np.zeros((3, 3))), pin.SE3.Identity()
+        )
+        model.lowerPositionLimit[joint.idx_q], model.upperPositionLimit[joint.idx_q] = line.range
+        model.armature[joint.idx_v], model.damping[joint.idx_v] = line.rotor, line.damping
+        model.upperDryFrictionLimit[joint.idx_v] = line.friction
+        model.lowerDryFrictionLimit[joint.idx_v] = -line.friction
 
     def posture(self, qpos: np.ndarray) -> tuple[dict[str, float | np.ndarray], pin.SE3]:
         """Positions of the joints by name, and the placement of a floating base, at qpos, (nq,)."""
@@ -157,6 +179,16 @@ class MjcfModel:
             shape.meshColor = np.array(color, dtype=float)
             shapes.addGeometryObject(shape)
         return shapes
+
+    def sites(self) -> list[tuple[str, pin.SE3] | None]:
+        """Body of each site, and where it is there; None where nothing moves it."""
+        m = self._m
+        return [
+            (self.bodies[body], placement(m.site_pos[k], m.site_quat[k]))
+            if body in self.at and self.moving[body]
+            else None
+            for k, body in enumerate(m.site_bodyid.tolist())
+        ]
 
     def still_place(self, body: int) -> pin.SE3:
         """Placement in the world of a body that does not move."""

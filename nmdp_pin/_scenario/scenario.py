@@ -291,9 +291,8 @@ class Scenario(Section):
         with self._blame("controller"):
             controller = self.controller.build(robot, state.q)
         motions = {item.name: moved for item in self.objects if (moved := item.moved)}
-        motions |= {
-            name: section.target(**section.options()) for name, section in self.motions.items()
-        }
+        given: Any = self.motions
+        motions |= {name: section.target(**section.options()) for name, section in given.items()}
         if motions:
             with self._blame("motions"):
                 controller = Scripted(robot, motions, controller)
