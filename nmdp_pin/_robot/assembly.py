@@ -131,7 +131,10 @@ def assemble(
             kp=kp,
             kd=kd,
             tendons=tuple(tendons),
-            actuators=tuple(a for a in described.actuators if {*a.arms} <= {*moving}),
+            actuators=(
+                *(a for a in described.actuators if {*a.arms} <= {*moving}),
+                *settings.build_thrusters(model, files.settings_file),
+            ),
             world=described.world,
             disabled=_disabled(body, srdf.apart if srdf else described.apart),
             notes=tuple(notes),
@@ -215,7 +218,8 @@ def _moving_joints(
         wanted = settings.driven
     armature = settings.armature if isinstance(settings.armature, dict) else {}
     posed = [name for gait in settings.gaits.values() for name in gait.joints]
-    for name in [*wanted, *settings.standing.joints, *armature, *settings.springs, *posed]:
+    idle = settings.passive if isinstance(settings.passive, list) else []
+    for name in [*wanted, *settings.standing.joints, *armature, *settings.springs, *idle, *posed]:
         if name not in hinges:
             raise RobotError(
                 f"does not exist or is fixed; joints that can move: {', '.join(hinges) or 'none'}",
@@ -328,7 +332,9 @@ def _motors(
 ) -> tuple[list[str], dict[str, float], dict[str, float]]:
     """Joints with a motor among those that move by themselves, and their gains."""
     motors = free if described.motors is None else described.motors
-    driven = [] if files.settings.passive else [name for name in motors if name in free]
+    passive = files.settings.passive
+    idle = free if passive is True else passive or []
+    driven = [name for name in motors if name in free and name not in idle]
     kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
     return driven, kp, kd
 
