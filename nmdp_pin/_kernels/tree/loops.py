@@ -310,7 +310,7 @@ def add_loop_energies(loops: Loops, P: Array, q: Array, places: Array, energies:
 
 @jit
 def place_grips(loops: Loops, P: Array, frames: Array) -> None:
-    """Write the frames of a step, (c, 2, 4, 3): the second ones of grips are where the first are."""
+    """Write the frames of a step, (c, 2, 4, 3); those of a grip are at one place."""
     A = matrix(4, 3)
     for x in range(loops.kinds.size):
         for end in range(2):
