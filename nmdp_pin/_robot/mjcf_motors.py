@@ -54,7 +54,7 @@ class Motors:
         self._tendons = Tendons(m, names, mimics)
         self._titles = unique([m.actuator(a).name for a in range(m.nactuator)], "actuator")
         affine, bias = _affine(m)
-        servo = bias[:, 1:].any(axis=1)
+        servo: np.ndarray = np.any(bias[:, 1:], axis=1)
         on = _switched_on(m)
         arms = [
             self._arms_of(a, own=bool(servo[a] & affine[a] & on[a])) for a in range(m.nactuator)

@@ -113,8 +113,8 @@ class Thruster(_Table):
 
     name: Annotated[str, Field(min_length=1)]
     link: Annotated[str, Field(min_length=1)]
-    wrench: Annotated[list[Finite], Field(min_length=6, max_length=6)]
-    range: Annotated[list[Finite], Field(min_length=2, max_length=2)]
+    wrench: Annotated[tuple[Finite, Finite, Finite, Finite, Finite, Finite], Field(strict=False)]
+    range: Annotated[tuple[Finite, Finite], Field(strict=False)]
 
 
 class RobotSettings(_Table):
@@ -160,9 +160,7 @@ class RobotSettings(_Table):
         for item in self.thrusters:
             link_frame(model, item.link, file, f"thruster '{item.name}'")
         return [
-            Actuator(
-                item.name, frame=item.link, wrench=tuple(item.wrench), control=tuple(item.range)
-            )
+            Actuator(item.name, frame=item.link, wrench=item.wrench, control=item.range)
             for item in self.thrusters
         ]
 

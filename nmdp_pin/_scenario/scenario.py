@@ -125,7 +125,9 @@ class Scenario(Section):
         description="table; absent: no torque",
     )
     motions: dict[str, MotionSection] = Field(  # type: ignore[valid-type]
-        {}, description="tables of knots that move mocap bodies of a scene, by body"
+        {},
+        description="tables of knots that move mocap bodies of a scene, by body; "
+        "[keys](terrain.md#objectsmotion)",
     )
     disturbances: tuple[AnyDisturbance, ...] = Field((), description="list of pushes")
     attachments: tuple[AttachmentSection, ...] = Field(

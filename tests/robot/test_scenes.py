@@ -242,6 +242,11 @@ def test_mocap_bodies_are_moved(tmp_path):
     raised, _ = load_scene(path, keyframe="up")
     assert raised.pose(State(0.0, raised.standing, state.v), "hand").translation[2] == 1.0
     assert load_robot(path).scripted == frozenset()
+    table = Scenario.load(path).resolved()
+    knots = {"times": [0.0, 1.0], "positions": [[-0.3, 0.0, 0.12], [0.2, 0.0, 0.12]]}
+    setup = Scenario.from_dict({**table, "motions": {"hand": knots}}).build(visuals=False)
+    target = setup.controller.command(setup.state, 0.5).q_target
+    np.testing.assert_allclose(target[:3], pushes(0.5)[0].translation)
 
 
 def test_pairs_are_limited(tmp_path):
