@@ -1,11 +1,12 @@
 """Loops of files: MuJoCo's motion of MJCF equalities, a robot.toml, robots side by side."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from loop_scenes import FAR, largest_gap, run, simulator
+from scipy.linalg import null_space
 from urdf_samples import write
 
 from nmdp_pin import (
@@ -21,7 +22,7 @@ from nmdp_pin import (
     together,
     touching,
 )
-from nmdp_pin._robot.loop_closure import closed
+from nmdp_pin._robot.spring import spring_efforts
 from nmdp_pin._terrain import Box
 from nmdp_pin.errors import RobotError
 
@@ -216,84 +217,81 @@ def hand_in_mujoco(mujoco):
     text = Path(robot.source).read_text(encoding="utf-8")
     tag = '<mujoco><compiler discardvisual="true" fusestatic="false"/></mujoco></robot>'
     spec = mujoco.MjSpec.from_string(text.replace("</robot>", tag))
-    spec.option.timestep = 0.0002
-    stiff = {"solref": [0.0005, 1.0]}
+    spec.option.timestep = 0.0001
+    stiff = {"solref": [0.0002, 1.0], "solimp": [0.9999, 0.9999, 0.001, 0.5, 2.0]}
     for loop in robot.loops:
-        data = [*loop.point, *loop.other, *np.zeros(5)]
+        data = [*loop.point, *loop.other, *np.zeros(6)]
         kind = {"type": mujoco.mjtEq.mjEQ_CONNECT, "objtype": mujoco.mjtObj.mjOBJ_BODY}
         spec.add_equality(name1=loop.first, name2=loop.second, data=data, **kind, **stiff)
     copy, *_ = robot.limits.mimics
     kind = {"type": mujoco.mjtEq.mjEQ_JOINT, "objtype": mujoco.mjtObj.mjOBJ_JOINT}
-    data = [0.0, 1.0, *np.zeros(9)]
+    data = [0.0, 1.0, *np.zeros(10)]
     spec.add_equality(name1=copy.joint, name2=copy.primary, data=data, **kind, **stiff)
     m = spec.compile()
-    for j, name in enumerate(list(robot.model.names)[1:]):
-        assert m.joint(j).name == name
-    m.dof_armature[:] = robot.model.armature
+    names = list(robot.model.names)[1:]
+    order = [names.index(m.joint(j).name) for j in range(m.njnt)]
+    m.dof_armature[:] = robot.model.armature[order]
+    m.jnt_solref[:], m.jnt_solimp[:] = stiff["solref"], stiff["solimp"]
     for spring in robot.springs:
         j = m.joint(spring.joint).id
         m.jnt_stiffness[j], m.qpos_spring[j] = spring.stiffness, spring.rest
-    return robot, m
+    return robot, m, order
 
 
 def test_linkages_of_a_robotiq():
     """The motor of the hand closes both linkages as in MuJoCo, and the pads stay upright."""
     mujoco = pytest.importorskip("mujoco")
-    robot, m = hand_in_mujoco(mujoco)
+    robot, m, order = hand_in_mujoco(mujoco)
     data, tau = mujoco.MjData(m), np.zeros(9)
     tau[[0, 5]] = 9.81 * robot.mass, 0.5  # the slide carries the hand
-    data.qfrc_applied[:] = tau
+    data.qfrc_applied[:] = tau[order]
     m.opt.gravity[:] = robot.model.gravity.linear
     simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
     state, command = simulator.state(), Command(tau=tau)
     for _ in range(20):
         state = simulator.step(state, command, 0.01).state
-    mujoco.mj_step(m, data, nstep=1000)
+    mujoco.mj_step(m, data, nstep=2000)
     assert state.q[5] > 0.2
-    np.testing.assert_allclose(state.q, data.qpos, atol=3e-3)
+    np.testing.assert_allclose(state.q[order], data.qpos, atol=3e-3)
     for side in ("left", "right"):
         turned = robot.pose(state, f"{side}_follower").rotation[2, 2]
         assert turned == pytest.approx(-1.0, abs=1e-3)
 
 
-def test_force_of_a_robotiq():
-    """The pads press a cube with what the motor's torque gives through the linkages, by work."""
+def test_forces_of_a_robotiq():
+    """Where its linkages hold a block, no motion that these allow does any work: statics."""
     robot = load_robot("robotiq-2f85")
-    cube = free_body("cube", Box(size=(0.04, 0.06, 0.04)), mass=0.2, position=(0.0, 0.0, 0.02))
-    scene = touching(
-        together(robot, [cube]), [("cube", "left_follower"), ("cube", "right_follower")]
-    )
-    simulator = Simulator(scene, Terrain(Plane()), FrictionCone(stiffness=1e7), order=1)
-    tau, state = np.zeros(scene.model.nv), simulator.state()
-    tau[5], kp = 2.0, np.zeros(scene.model.nv)
-    kp[0] = 1e5
-    for _ in range(60):
+    block = Box(size=(0.04, 0.06, 0.1), friction=0.7)
+    held = together(robot, [free_body("block", block, mass=0.2, position=(0.0, 0.0, 0.05))])
+    scene = touching(held, [("block", "left_follower"), ("block", "right_follower")])
+    law = FrictionCone(stiffness=1e8, power=2)
+    simulator = Simulator(scene, Terrain(Plane(height=-9.0)), law, order=1)
+    model, data = scene.model, scene.model.createData()
+    tau, kp, state = np.zeros(model.nv), np.zeros(model.nv), simulator.state()
+    tau[5], kp[0] = 2.0, 1e5
+    gravity = pin.computeGeneralizedGravity(model, data, state.q).copy()
+    tau[0] = gravity[0] + gravity[-4]  # of the hand and the block
+    for _ in range(120):
         result = simulator.step(state, Command(tau=tau, kp=kp, q_target=scene.standing), 0.01)
         state = result.state
-    assert np.abs(state.v).max() < 1e-4
-    names = scene.contact_points.names
-    press = [
-        abs(sum(f[1] for n, f in zip(names, result.contact_forces, strict=True) if side in n))
-        for side in ("left_follower", "right_follower")
-    ]
-    assert press[0] == pytest.approx(press[1], rel=1e-3)
-
-    def closed_at(angle):
-        """Half of the pads' distance, and the springs' energy."""
-        q = state.q.copy()
-        q[[1, 5]] = angle
-        held = [Coupling(joint="right_driver_joint", polynomial=(angle,))]
-        held += [Coupling(joint="left_driver_joint", polynomial=(angle,))]
-        q, missed, _ = closed(scene.model, (*scene.loops, *held), q)
-        assert missed < 1e-9
-        names = list(scene.model.names)
-        places = [scene.model.joints[names.index(s.joint)].idx_q for s in scene.springs]
-        stretches = [q[k] - s.rest for k, s in zip(places, scene.springs, strict=True)]
-        energy = sum(
-            0.5 * s.stiffness * x**2 for x, s in zip(stretches, scene.springs, strict=True)
-        )
-        return -scene.pose(replace(state, q=q), "right_follower").translation[1], energy
-
-    (near, low), (far, high) = closed_at(state.q[5] + 1e-3), closed_at(state.q[5] - 1e-3)
-    expected = (2.0 * 2e-3 - (low - high)) / (2.0 * (far - near))
-    assert press[0] == pytest.approx(expected, rel=0.01)
+    assert np.abs(state.v).max() < 1e-3
+    pin.computeJointJacobians(model, data, state.q)
+    forces = tau - kp * (state.q[: model.nv] - scene.standing[: model.nv])
+    forces -= pin.computeGeneralizedGravity(model, data, state.q)
+    forces += spring_efforts(scene.springs, model, state.q)
+    points, press = scene.contact_points, 0.0
+    for k in np.flatnonzero(result.wrenches.any(axis=1)):
+        joint, other = int(points.joints[k]), int(points.touches[k])
+        wrench = result.wrenches[k].copy()
+        wrench[3:] += np.cross(data.oMi[joint].act(points.positions[k]), wrench[:3])
+        for body, sign in ((joint, 1.0), (other, -1.0)):
+            forces += sign * pin.getJointJacobian(model, data, body, pin.WORLD).T @ wrench
+        press += abs(wrench[1])
+    assert press > 20.0
+    stops = np.eye(model.nv)[[2, 6]]  # of the couplers
+    copies = np.zeros(model.nv)
+    copies[[1, 5]] = 1.0, -1.0
+    rows = [loop.gaps(model, data, state.q)[1] for loop in scene.loops]
+    motions = null_space(np.vstack([*rows, stops, copies]), rcond=1e-9)
+    assert motions.shape[1] == model.nv - 7
+    np.testing.assert_allclose(motions.T @ forces, 0.0, atol=0.002)
