@@ -1,7 +1,8 @@
 """Tendons: sums of joint positions that are the positions of joints of their own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -29,3 +30,18 @@ class Tendon:
         """Itself in a robot beside others, whose joints are called "prefix/..."."""
         arms = {f"{prefix}/{joint}": arm for joint, arm in self.arms.items()}
         return replace(self, joint=self.joint and f"{prefix}/{self.joint}", arms=arms)
+
+
+def with_tendons(
+    pose: Mapping[str, Any], tendons: Iterable[Tendon], moving: Iterable[str]
+) -> tuple[Mapping[str, Any], tuple[Tendon, ...]]:
+    """Positions by joint with those of tendons of joints that move, and these tendons.
+
+    Args:
+        pose: positions by joint.
+        tendons: tendons.
+        moving: names of the joints that move.
+    """
+    taut = tuple(t for t in tendons if {*t.arms, t.joint} <= {*moving, ""})
+    simple = {name: x for name, x in pose.items() if isinstance(x, float)}
+    return {**pose, **{t.joint: t.position(simple) for t in taut}}, taut
