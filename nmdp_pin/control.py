@@ -14,6 +14,7 @@ from nmdp_pin._control import (
 from nmdp_pin._control.attachment import Attached, Attachment
 from nmdp_pin._control.body_motion import BodyMotion
 from nmdp_pin._control.controller import ExternalWrench
+from nmdp_pin._control.flight import Flight
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
 from nmdp_pin._control.scripted import Scripted
@@ -29,6 +30,7 @@ __all__ = [
     "Command",
     "Controller",
     "ExternalWrench",
+    "Flight",
     "Gait",
     "GaitTrajectory",
     "Grip",

@@ -23,13 +23,14 @@ class CommandSource(abc.ABC):
 @readable
 @dataclass(frozen=True, kw_only=True)
 class ExternalWrench:
-    """Force and torque from outside on a link, in the world frame.
+    """Force and torque from outside on a link, along the axes of the world or of the link.
 
     Args:
         force: force [N].
         torque: torque [N m].
         frame: link or frame; None: the base link.
         point: where the force acts, in that frame [m].
+        turned: whether they turn with the frame, whose axes are those at the start of a step.
 
     Raises:
         ControlError: a number is not finite, or there are not three.
@@ -39,9 +40,19 @@ class ExternalWrench:
     torque: Vector3 = (0.0, 0.0, 0.0)
     frame: str | None = None
     point: Vector3 = (0.0, 0.0, 0.0)
+    turned: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self, ControlError)
+
+    def in_world(self, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Force and torque along the axes of the world.
+
+        Args:
+            R: rotation of the frame, shape (3, 3).
+        """
+        axes = R if self.turned else np.eye(3)
+        return axes @ np.array(self.force), axes @ np.array(self.torque)
 
 
 @quick

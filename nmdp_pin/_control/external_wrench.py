@@ -48,8 +48,8 @@ class Loads:
         for wrench in wrenches:
             index = frame_named(self._model, wrench.frame, ControlError, "a wrench")
             J = pin.computeFrameJacobian(self._model, data, q, index, pin.LOCAL_WORLD_ALIGNED)
-            arm = data.oMf[index].rotation @ np.array(wrench.point)
-            force, torque = np.array(wrench.force), np.array(wrench.torque)
+            R = data.oMf[index].rotation
+            arm, (force, torque) = R @ np.array(wrench.point), wrench.in_world(R)
             total += J.reshape(6, -1).T @ np.concatenate([force, torque + np.cross(arm, force)])
         return total
 

@@ -316,6 +316,7 @@ class CompiledSystem:
             form=self.kind,
             displaced=True,
             closes=True,
+            frames=self.joints.loops.frames.copy(),
             gaps=np.zeros(len(self.joints.loops.compliance)),
             held=np.ones(len(self.joints.loops.kinds), dtype=bool),
             q_ref=standing,

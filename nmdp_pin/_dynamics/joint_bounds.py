@@ -28,7 +28,7 @@ def joints_of(
     model, limits, loads = robot.model, robot.limits, largest_loads(robot, inertia)
     dofs = limits.bounded
     loops = known.loops if known and not robot.loops else loops_of(robot, len(dofs))
-    alone = not (robot.springs or limits.mimics)
+    alone = not (robot.springs or robot.tendons or limits.mimics)
     rows = len(loops.compliance)
     first = [int(loops.dofs[x]) for x in loops.dof_ranges[:-1].tolist()]
     owners = np.repeat(first, np.diff(loops.first)).astype(np.int64)
@@ -59,6 +59,10 @@ def largest_loads(robot: Robot, inertia: Inertia | None = None) -> np.ndarray:
     weight = STANDARD_GRAVITY * np.sqrt(mass * M.diagonal())
     result: np.ndarray = np.maximum(weight, np.where(np.isfinite(effort), effort, 0.0))
     simple = simple_joints(model)
+    for tendon in robot.tendons:
+        if tendon.joint:
+            moved = [result[simple[j].idx_v] / abs(arm) for j, arm in tendon.arms.items()]
+            result[simple[tendon.joint].idx_v] = max(result[simple[tendon.joint].idx_v], *moved)
     for spring in robot.springs:
         if spring.joint in simple:
             dof = simple[spring.joint].idx_v

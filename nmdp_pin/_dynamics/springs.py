@@ -1,4 +1,4 @@
-"""Springs of a robot's joints, and those of its mimic joints, as arrays for the kernels."""
+"""Springs of a robot's joints, of its mimic joints and tendons, as arrays for the kernels."""
 
 import numpy as np
 import pinocchio as pin
@@ -12,8 +12,8 @@ _STATIC_ERROR = 1e-6  # [rad or m] by which the largest static load moves a join
 def springs_of(robot: Robot, loads: np.ndarray) -> Springs:
     """The springs of a robot.
 
-    Stiff springs hold mimic joints: an implicit step is stable at any stiffness, and damps their
-    oscillations.
+    Stiff springs hold mimic joints and tendons: an implicit step is stable at any stiffness, and
+    damps their oscillations.
 
     Args:
         robot: the robot.
@@ -27,6 +27,15 @@ def springs_of(robot: Robot, loads: np.ndarray) -> Springs:
         rows.append([(q, v, 1.0), (other, primary, -m.multiplier)])
         rest.append(m.offset)
         stiffness.append(max(loads[v], loads[primary]) / _STATIC_ERROR)
+    for t in robot.tendons:
+        cells = [(*_place(robot.model, name), -arm) for name, arm in t.arms.items()]
+        load = max(loads[v] / abs(arm) for _, v, arm in cells)
+        if t.joint:
+            cells.append((*_place(robot.model, t.joint), 1.0))
+            load = max(load, loads[cells[-1][1]])
+        rows.append(cells)
+        rest.append(t.offset)
+        stiffness.append(load / _STATIC_ERROR)
     for spring in robot.springs:
         (q, v), at = _place(robot.model, spring.joint), np.atleast_1d(spring.rest)
         if len(at) == 4:

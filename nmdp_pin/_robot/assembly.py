@@ -9,10 +9,12 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._options import checked, phrased
+from nmdp_pin._robot.actuator import Actuator
 from nmdp_pin._robot.body_surfaces import decomposed
 from nmdp_pin._robot.catalog import MJCF, RobotFiles
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin._robot.contact_points import ContactPoints
+from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic, resolved, simple_joints
 from nmdp_pin._robot.loop_closure import with_loops_that_hold
 from nmdp_pin._robot.model import (
@@ -25,10 +27,12 @@ from nmdp_pin._robot.model import (
     standing_configuration,
 )
 from nmdp_pin._robot.robot import Robot
+from nmdp_pin._robot.scripted import scripted
 from nmdp_pin._robot.settings import Base
 from nmdp_pin._robot.spring import Spring
 from nmdp_pin._robot.srdf import Srdf
 from nmdp_pin._robot.surface_points import ContactCount
+from nmdp_pin._robot.tendon import with_tendons
 from nmdp_pin.errors import RobotError
 
 Joints = Annotated[
@@ -94,40 +98,39 @@ def assemble(
     srdf = Srdf(files.srdf) if files.srdf else None
     pose, root = standing_pose(files, srdf, described)
     standing = standing_configuration(described.model, pose, root)
-    moving, told = _moving_joints(files, described, standing, joints)
-    notes = told + notes
+    moving, notes[:0] = _moving_joints(files, described, standing, joints)
     pose, copies = _bounded(described, moving, pose, notes, odd) if limits else (pose, [])
+    pose, tendons = with_tendons(pose, described.tendons, moving)
     body, fixed = _body_of(files, described, given, moving, pose, root, notes)
     model, standing = body.model, body.standing
     _add_rotors(model, files, srdf, moving)
     _refuse_singular(described, body)
-    missing, count = described.missing_collisions, contact_points
-    points, why = choose_contact_points(files, contacts, body, missing, fixed=fixed, count=count)
+    missing, n = described.missing_collisions, contact_points
+    points, why = choose_contact_points(files, contacts, body, missing, fixed=fixed, count=n)
     notes += [why, described.held] if fixed and described.base == "fixed" else [why]
     if not files.settings_file and not fixed and len(points) and not described.world:
         standing = _put_down(points, body, pose, root, notes)
-    idle = {m.joint for m in copies} | (srdf.passive if srdf else set())
-    driven, kp, kd = _motors(files, described, [name for name in moving if name not in idle])
-    gaits = settings.build_gaits(files.settings_file)
-    still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
+    driven, gains = _motors(files, described, moving, copies, srdf)
+    gaits, still = _gaits(files, moving)
     odd += _without_range(model) if limits else []
     notes += _unused(files, described, srdf, still, moving)
-    return with_loops_that_hold(
+    return _held(
         Robot(
             name=files.name or described.name,
             model=model,
             contact_points=points,
             driven=_dofs_of(model, driven),
             standing=standing,
-            gaits={name: gait for name, gait in gaits.items() if name not in still},
+            gaits=gaits,
             visual_model=None if described.missing_visuals else body.visual,
             collision_model=None if described.missing_collisions else body.collision,
             source=str(files.urdf),
             limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
             springs=_springs(files, described, model),
-            kp=kp,
-            kd=kd,
-            actuators=tuple(a for a in described.actuators if {*a.arms} <= {*moving}),
+            kp=gains["kp"],
+            kd=gains["kd"],
+            tendons=tendons,
+            actuators=_actuators(files, described, model, moving),
             world=described.world,
             disabled=_disabled(body, srdf.apart if srdf else described.apart),
             notes=tuple(notes),
@@ -135,8 +138,16 @@ def assemble(
             missing_visuals=described.missing_visuals,
             missing_collisions=described.missing_collisions,
         ),
-        [*described.loops, *settings.build_loops(files.settings_file)],
+        files,
+        described,
     )
+
+
+def _held(robot: Robot, files: RobotFiles, described: Description) -> Robot:
+    """The robot with its closed loops, and with mocap bodies that scripts move."""
+    loops = [*described.loops, *files.settings.build_loops(files.settings_file)]
+    moved = scripted(robot, described.scripted & {*robot.model.names})
+    return with_loops_that_hold(moved, loops)
 
 
 def _decomposed(described: Description, notes: list[str]) -> Description:
@@ -168,6 +179,12 @@ def _body_of(
 ) -> tuple[RobotModel, bool]:
     """The model at the standing pose, and whether its base is fixed; scenery is, with a note."""
     locked = [name for name in described.hinges if name not in moving]
+    if described.scripted and given not in (None, "fixed"):
+        raise RobotError(
+            "a base would carry its mocap bodies: leave out `base`, or use load_robot, by which "
+            "they stand still",
+            file=str(described.path),
+        )
     body = build_model(described, given or files.settings.base, locked, pose, root)
     if given is None and _is_scenery(described, body):
         notes.append("base fixed: its root link has no mass, and nothing would hold it")
@@ -202,7 +219,8 @@ def _moving_joints(
         wanted = settings.driven
     armature = settings.armature if isinstance(settings.armature, dict) else {}
     posed = [name for gait in settings.gaits.values() for name in gait.joints]
-    for name in [*wanted, *settings.standing.joints, *armature, *settings.springs, *posed]:
+    idle = settings.passive if isinstance(settings.passive, list) else []
+    for name in [*wanted, *settings.standing.joints, *armature, *settings.springs, *idle, *posed]:
         if name not in hinges:
             raise RobotError(
                 f"does not exist or is fixed; joints that can move: {', '.join(hinges) or 'none'}",
@@ -218,6 +236,8 @@ def _moving_joints(
             file=file,
             element=f"joint '{idle[0]}'",
         )
+    lines = {t.joint: {*t.arms} <= {*wanted} for t in described.tendons}
+    wanted = [name for name in hinges if lines.get(name, name in wanted)]
     locked = [name for name in hinges if name not in wanted]
     notes = [f"locked at the standing pose: {', '.join(locked)}"] if locked else []
     if idle:
@@ -309,13 +329,35 @@ def _springs(files: RobotFiles, described: Description, model: pin.Model) -> tup
 
 
 def _motors(
-    files: RobotFiles, described: Description, free: Sequence[str]
-) -> tuple[list[str], dict[str, float], dict[str, float]]:
-    """Joints with a motor among those that move by themselves, and their gains."""
-    motors = free if described.motors is None else described.motors
-    driven = [] if files.settings.passive else [name for name in motors if name in free]
-    kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
-    return driven, kp, kd
+    files: RobotFiles,
+    described: Description,
+    moving: Sequence[str],
+    copies: Sequence[Mimic],
+    srdf: Srdf | None,
+) -> tuple[list[str], dict[str, dict[str, float]]]:
+    """Joints with a motor among those that move by themselves, and their gains kp and kd."""
+    passive = files.settings.passive
+    idle = {*moving} if passive is True else {*(passive or [])}
+    idle |= {m.joint for m in copies} | (srdf.passive if srdf else set())
+    motors = moving if described.motors is None else described.motors
+    driven = [name for name in motors if name in moving and name not in idle]
+    gains = {"kp": described.kp, "kd": described.kd}
+    return driven, {key: {n: x for n, x in of.items() if n in driven} for key, of in gains.items()}
+
+
+def _gaits(files: RobotFiles, moving: Sequence[str]) -> tuple[dict[str, Gait], list[str]]:
+    """Gaits of the joints that move, and the names of the others."""
+    gaits = files.settings.build_gaits(files.settings_file)
+    still = [name for name, gait in gaits.items() if not {*gait.joints} <= {*moving}]
+    return {name: gait for name, gait in gaits.items() if name not in still}, still
+
+
+def _actuators(
+    files: RobotFiles, described: Description, model: pin.Model, moving: Sequence[str]
+) -> tuple[Actuator, ...]:
+    """Actuators of the joints that move, and thrusters."""
+    along = [actuator for actuator in described.actuators if {*actuator.arms} <= {*moving}]
+    return (*along, *files.settings.build_thrusters(model, files.settings_file))
 
 
 def _unused(

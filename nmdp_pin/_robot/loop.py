@@ -152,7 +152,7 @@ class _Points(_Frames):
         first, second = self.attached(model, file)
         if self.other is not None:
             return self
-        at = data.oMi[first.joint] * first.place * np.array(self.point)
+        at = (data.oMi[first.joint] * first.place).translation
         other = (data.oMi[second.joint] * second.place).actInv(at)
         return replace(self, other=tuple(other.tolist()))
 

@@ -14,8 +14,9 @@ from nmdp_pin._files.limited_process import within_limits
 from nmdp_pin._options import unknown
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.mjcf_loops import loops_of
-from nmdp_pin._robot.mjcf_model import BALL, FREE, MjcfModel
-from nmdp_pin._robot.mjcf_motors import SLIDE, Motors
+from nmdp_pin._robot.mjcf_model import MjcfModel
+from nmdp_pin._robot.mjcf_motors import Motors
+from nmdp_pin._robot.mjcf_tendons import BALL, FREE, SLIDE
 from nmdp_pin._robot.mjcf_world import MjcfWorld
 from nmdp_pin._robot.model import HELD, LARGEST_NUMBER, MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin._words import one_line
@@ -28,12 +29,14 @@ _MOST = {"nbody": MAX_LINKS + 1, "njnt": MAX_MOVING, "ngeom": 5000, "nflex": 0}
 _READ = (
     *("dof_armature", "dof_damping", "dof_frictionloss", "actuator_armature", "actuator_damping"),
     *("actuator_gear", "actuator_gainprm", "actuator_biasprm", "actuator_forcerange"),
+    *("actuator_dynprm", "actuator_actrange", "tendon_", "wrap_prm", "key_act"),
     *(
         "actuator_ctrlrange",
         "eq_data",
         "qpos0",
         "qpos_spring",
         "key_qpos",
+        "key_m",
         "jnt_",
         "site_",
         "geom_",
@@ -53,10 +56,6 @@ _JOINT = {
     "dof_solref": "solref_friction",
     "dof_solimp": "solimp_friction",
 }
-_TENDON = (
-    *("stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature"),
-    *("limited", "actfrclimited"),
-)
 # Flags that change the motion; gravity's is simulated.
 _FLAGS = (
     *("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "DAMPER"),
@@ -75,16 +74,15 @@ def describe_mjcf(
     is left out, unless it belongs to a body that carries others that move.
     """
     m = _compiled(path)
-    held = _hold_damped(m)
+    held, key = _hold_damped(m), _keyframe(m, keyframe, str(path))
     _refuse(m, str(path))
     try:
-        tree = MjcfModel(m)
+        tree = MjcfModel(m, mocap=scene)
         mimics, copying = _mimics(m, tree.joints)
-        motors = Motors(m, tree.joints, mimics)
+        motors = Motors(m, tree.joints, mimics, tree.sites(), key)
         tree.set_bounds(motors)
     except ValueError as error:
         raise RobotError(f"pinocchio cannot read it: {one_line(error)}", file=str(path)) from error
-    key = _keyframe(m, keyframe, str(path))
     posture, root = tree.posture(m.qpos0 if key is None else m.key_qpos[key])
     loops, others = loops_of(m, tree, copying)
     said = [f"joint '{old}' is called '{new}' here" for old, new in tree.renamed.items()]
@@ -100,14 +98,16 @@ def describe_mjcf(
         tree.geometry(m.geom_group < _SHOWN) if visuals else None,
         tree.geometry(touching),
         hinges=list(tree.model.names)[1:],
-        motors=[tree.joints[j] for j in motors.driven] if m.nactuator else None,
+        motors=motors.driven if m.nactuator else None,
         base="free-flyer" if tree.floats else "fixed",
         held=_held(m, tree),
         root=root,
         mimics=mimics,
-        springs=tree.springs(),
+        springs=(*tree.springs(), *(line.spring for line in motors.lines if line.spring)),
+        tendons=(*(line.tendon for line in motors.lines), *motors.held),
         loops=loops,
-        posture=posture,
+        scripted=frozenset(tree.scripted),
+        posture=posture | tree.of_mocap(key),
         apart=tree.apart(),
         world=world.shapes if world else {},
         shapes=world.options if world else {},
@@ -244,13 +244,10 @@ def _left_out(
     dry = np.delete(m.dof_frictionloss, m.jnt_dofadr[m.jnt_type >= SLIDE])
     start = [
         name
-        for name in ("qvel", "act", "ctrl")
+        for name in ("qvel", "ctrl")
         if key is not None and getattr(m, f"key_{name}")[key].any()
     ]
     present = {
-        f"springs, damping, dry friction and limits of tendons ({m.ntendon})": any(
-            np.any(getattr(m, f"tendon_{key}")) for key in _TENDON
-        ),
         "springs of joints that are not linear": m.jnt_stiffnesspoly.any(),
         "damping that is not linear": m.dof_dampingpoly.any(),
         "the rotors, the damping and the spring of the base": any(x.any() for x in base),
@@ -260,10 +257,11 @@ def _left_out(
         "the fluid around it (density, viscosity, wind)": m.opt.density
         or m.opt.viscosity
         or m.opt.wind.any(),
-        "height fields on bodies": (tree.flat & (m.body_treeid[m.geom_bodyid] >= 0)).any(),
+        "height fields on bodies": (tree.flat & tree.moving[m.geom_bodyid]).any(),
         f"skins ({m.nskin})": m.nskin,
         f"sensors ({m.nsensor})": m.nsensor,
-        f"mocap bodies, which stand still ({m.nmocap})": m.nmocap,
+        f"mocap bodies, which stand still without `load_scene` ({m.nmocap})": m.nmocap
+        and not tree.scripted,
         f"plugins ({m.nplugin})": m.nplugin,
         f"{', '.join(start)} of the keyframe, which is a pose here": start,
         f"that flags switch off: {', '.join(off).lower()}": off,

@@ -26,7 +26,7 @@ def loops_of(m: Any, tree: MjcfModel, mimics: set[int]) -> tuple[tuple[Loop, ...
             found.append(_frames(m, tree, e, kind == mjtEq.mjEQ_WELD))
         elif kind == mjtEq.mjEQ_JOINT and e not in mimics:
             found.append(_coupling(m, tree, e))
-        elif kind != mjtEq.mjEQ_JOINT:
+        elif kind not in (mjtEq.mjEQ_JOINT, mjtEq.mjEQ_TENDON):
             name = kind.name.removeprefix("mjEQ_").lower()
             others.append(f"'{m.equality(e).name or e}' ({name})")
     said = f"not simulated: equalities {', '.join(others)}"

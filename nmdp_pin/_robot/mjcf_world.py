@@ -33,7 +33,7 @@ class MjcfWorld:
 
     def __init__(self, m: Any, tree: MjcfModel, touching: np.ndarray) -> None:
         self._m, self._tree = m, tree
-        meets, still = _meetings(m), m.body_treeid[m.geom_bodyid] < 0
+        meets, still = _meetings(m), ~tree.moving[m.geom_bodyid]
         met = touching & still & meets[:, touching & ~still].any(axis=1)
         rows = np.flatnonzero(touching)
         masks = masks_of(meets[np.ix_(rows, rows)])

@@ -14,6 +14,7 @@ from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.settings import Base
 from nmdp_pin._robot.spring import Spring
+from nmdp_pin._robot.tendon import Tendon
 from nmdp_pin._terrain import Shape
 
 # The largest robot known has 150 links.
@@ -50,7 +51,9 @@ class Description:
     root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # of the root link; never written to
     mimics: tuple[Mimic, ...] = ()
     springs: tuple[Spring, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
     loops: tuple[Loop, ...] = ()
+    scripted: frozenset[str] = frozenset()
     posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)  # 0 where absent
     apart: frozenset[frozenset[str]] = frozenset()  # pairs of links that never touch
     # of a scene: shapes that stand still by name, and options of the shapes of all geometry

@@ -15,6 +15,7 @@ from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._robot.spring import Spring
+from nmdp_pin._robot.tendon import Tendon
 from nmdp_pin._state.read_only_array import read_only
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Shape, Terrain
@@ -42,6 +43,7 @@ class Robot:
         source: path of the URDF.
         limits: bounds of the joints; None: no bounds.
         springs: springs of joints.
+        tendons: sums of joint positions that are joints of their own, or are held at zero.
         loops: closed loops, which the standing pose closes; `with_loops` adds them.
         scripted: joints that are where commands put them, which `scripted` chooses.
         kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
@@ -75,6 +77,7 @@ class Robot:
     source: str = ""
     limits: JointLimits = None  # type: ignore[assignment]  # filled in below
     springs: tuple[Spring, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
     loops: tuple[Loop, ...] = ()
     scripted: frozenset[str] = frozenset()
     kp: Mapping[str, float] = field(default_factory=dict)

@@ -4,10 +4,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import pinocchio as pin
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from nmdp_pin._files.input_file import read_toml
 from nmdp_pin._options import options_of, sentence, unknown
+from nmdp_pin._robot.actuator import Actuator
+from nmdp_pin._robot.frames import link_frame
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.loop import KINDS, Loop
 from nmdp_pin.errors import ControlError, RobotError
@@ -98,6 +101,22 @@ class GaitTable(_Table):
         return Gait(name, **knots)
 
 
+class Thruster(_Table):
+    """A motor that pushes a link: its force is its control, within a range.
+
+    Attributes:
+        name: name of the actuator.
+        link: link or frame that is pushed.
+        wrench: force and torque about its origin, along its axes, by a unit of the control.
+        range: least and largest control [N].
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    link: Annotated[str, Field(min_length=1)]
+    wrench: Annotated[tuple[Finite, Finite, Finite, Finite, Finite, Finite], Field(strict=False)]
+    range: Annotated[tuple[Finite, Finite], Field(strict=False)]
+
+
 class RobotSettings(_Table):
     """Content of a `robot.toml`; the defaults apply to foreign URDFs."""
 
@@ -105,12 +124,13 @@ class RobotSettings(_Table):
     variants: dict[str, str] = {}  # other URDFs of the same robot
     base: Base = "free-flyer"
     driven: list[str] | None = None  # joints that move, the others being locked; None: all
-    passive: bool = False  # no joint has a motor
+    passive: bool | list[str] = False  # joints without a motor; True: all
     standing: Standing = Standing()
     armature: Inertia | dict[str, Inertia] = 0.0  # of rotors [kg m^2 or kg], of all or by joint
     springs: dict[str, SpringTable] = {}  # by joint
     loops: list[dict[str, Any]] = []  # each with its kind and the fields of its class
     contact: list[ContactPoint] | None = None  # None: chosen from the collision geometry
+    thrusters: list[Thruster] = []
     gaits: dict[str, GaitTable] = {}
 
     def build_loops(self, file: str) -> list[Loop]:
@@ -134,6 +154,15 @@ class RobotSettings(_Table):
             except RobotError as error:
                 raise RobotError(str(error), file=file, element=element) from error
         return loops
+
+    def build_thrusters(self, model: pin.Model, file: str) -> list[Actuator]:
+        """Thrusters of the file, on frames of a model."""
+        for item in self.thrusters:
+            link_frame(model, item.link, file, f"thruster '{item.name}'")
+        return [
+            Actuator(item.name, frame=item.link, wrench=item.wrench, control=item.range)
+            for item in self.thrusters
+        ]
 
     def build_gaits(self, file: str) -> dict[str, Gait]:
         """Gaits of the file."""

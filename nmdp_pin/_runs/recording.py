@@ -119,11 +119,19 @@ class Recording:
     def scene(self) -> tuple["Robot", "Terrain | None"]:
         """The robot and its terrain, for views and plots; those of a scenario are built by it.
 
-        Nothing is simulated with this robot: it has neither springs, loops nor surfaces.
+        Nothing is simulated with the robot of another recording: it has neither springs, loops nor
+        surfaces.
 
         Raises:
             RecordingError: the recording does not hold them.
+            ScenarioError, RobotError: its scenario cannot be built.
         """
+        if "scene" not in self.meta and self.meta.get("scenario"):
+            from nmdp_pin._scenario import Scenario
+
+            scenario = Scenario.from_dict(self.meta["scenario"])
+            robot = scenario.build_robot()
+            return robot, scenario.build_terrain(robot)
         from nmdp_pin._runs.recorded_scene import (
             scene_of,
         )  # with pinocchio, which is slow to import

@@ -39,7 +39,7 @@ from nmdp_pin._scenario.contact_sections import (
     contact_section,
     with_recovery,
 )
-from nmdp_pin._scenario.object_sections import AnyObject, with_objects
+from nmdp_pin._scenario.object_sections import AnyObject, MotionSection, with_objects
 from nmdp_pin._scenario.robot_section import RobotSection, initial_state
 from nmdp_pin._scenario.section import Section, options_section
 from nmdp_pin._scenario.sections import (
@@ -123,6 +123,11 @@ class Scenario(Section):
     controller: AnyController = Field(
         default_factory=lambda: options_section(ControllerSection, Passive)(kind="none"),
         description="table; absent: no torque",
+    )
+    motions: dict[str, MotionSection] = Field(  # type: ignore[valid-type]
+        {},
+        description="tables of knots that move mocap bodies of a scene, by body; "
+        "[keys](terrain.md#objectsmotion)",
     )
     disturbances: tuple[AnyDisturbance, ...] = Field((), description="list of pushes")
     attachments: tuple[AttachmentSection, ...] = Field(
@@ -288,8 +293,11 @@ class Scenario(Section):
         with self._blame("controller"):
             controller = self.controller.build(robot, state.q)
         motions = {item.name: moved for item in self.objects if (moved := item.moved)}
+        given: Any = self.motions
+        motions |= {name: section.target(**section.options()) for name, section in given.items()}
         if motions:
-            controller = Scripted(robot, motions, controller)
+            with self._blame("motions"):
+                controller = Scripted(robot, motions, controller)
             state = controller.on(state)
         if self.attachments:
             controller = Attached(controller, [item.attachment for item in self.attachments])

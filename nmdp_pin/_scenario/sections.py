@@ -11,6 +11,7 @@ from nmdp_pin._contact import DryFriction, Penalty
 from nmdp_pin._control.actuators import Actuators
 from nmdp_pin._control.attachment import Attachment
 from nmdp_pin._control.controller import Controller
+from nmdp_pin._control.flight import Flight
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.push import Push
 from nmdp_pin._control.stable_pd import Gains, Passive, StablePD, VelocityServo
@@ -74,6 +75,7 @@ def stable_pd(
 
 CONTROLLERS: dict[str, Any] = {
     "actuators": Actuators,
+    "flight": Flight,
     "stable-pd": stable_pd,
     "velocity": VelocityServo,
     "hold": hold,

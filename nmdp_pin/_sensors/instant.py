@@ -105,9 +105,11 @@ class Instant:
         for outside in self._result.external if self._result else ():
             index = frame_named(self.robot.model, outside.frame, ControlError, "a wrench")
             frame = self.robot.model.frames[index]
-            point = (data.oMi[frame.parentJoint] * frame.placement).act(np.array(outside.point))
-            at_origin[frame.parentJoint, :3] += outside.force
-            at_origin[frame.parentJoint, 3:] += outside.torque + np.cross(point, outside.force)
+            place = data.oMi[frame.parentJoint] * frame.placement
+            force, torque = outside.in_world(place.rotation)
+            at_origin[frame.parentJoint, :3] += force
+            at_origin[frame.parentJoint, 3:] += torque
+            at_origin[frame.parentJoint, 3:] += np.cross(place.act(np.array(outside.point)), force)
         loads = pin.StdVec_Force()
         for place, wrench in zip(data.oMi, at_origin, strict=True):
             loads.append(place.actInv(pin.Force(wrench)))

@@ -1,6 +1,7 @@
 """Closed loops: closed forms of linkages, statics, conservation laws, drift, contacts beside."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -28,6 +29,7 @@ from nmdp_pin import (
     Plane,
     Sensors,
     Simulator,
+    State,
     Terrain,
     Weld,
     free_body,
@@ -262,6 +264,16 @@ def test_poses_are_closed():
     broken = slider_crank()
     with pytest.raises(StateError, match="no configuration near q closes the Connect"):
         simulator(with_length(broken)).state(broken.standing + 3.0)
+
+
+def test_points_that_are_left_open():
+    """The other point is where the given one is as the robot stands, which then stays as it is."""
+    robot = four_bar(1.2)
+    bare = replace(robot, loops=())
+    held = with_loops(bare, [Connect(first="coupler", second="world", point=(0.3, 0.0, 0.1))])
+    place = robot.pose(State(0.0, robot.standing, np.zeros(3)), "coupler")
+    assert held.loops[0].other == pytest.approx(tuple(place.act(np.array([0.3, 0.0, 0.1]))))
+    np.testing.assert_array_equal(held.standing, robot.standing)
 
 
 def with_length(robot):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from urdf_samples import write
 
-from nmdp_pin import FrictionCone, Plane, Scenario, Simulator, Terrain, load_robot
+from nmdp_pin import FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
 from nmdp_pin.control import Actuators, StablePD
 from nmdp_pin.errors import ControlError
 
@@ -100,18 +100,128 @@ def test_actuators_in_scenarios_and_mistakes(loaded, tmp_path):
     StablePD(robot, kp=robot.kp, kd=robot.kd)
 
 
-def test_what_actuators_leave_out(tmp_path):
-    """Servos on tendons of free joints, ranges of two servos, activations: a sentence each."""
-    odd = ARM.replace('<motor name="pull"', '<position name="pull" kp="3"')
-    odd = odd.replace('<motor name="motor"', '<velocity name="motor" kv="2"')
-    odd = odd.replace('name="odd"', 'name="odd" dyntype="filter" dynprm=".1"')
-    robot = load_robot(write(tmp_path, odd, "odd.xml"))
-    assert robot.warnings == (
-        "not simulated: activations, gains and biases that are not affine and stable, of: 'odd'",
-        "not simulated: servos on tendons of several joints that do not copy each other: 'pull'",
-        "the force ranges of several servos of a joint are taken as one, their sum: 'lift'",
+def odd_arm():
+    """The arm with a servo along a tendon, two servos of a joint, with ranges, and a filter."""
+    odd = ARM.replace(
+        '"pull" tendon="both" ctrlrange="-1 1" gear="1.5"', '"pull" tendon="both" kp="30"'
     )
-    np.testing.assert_allclose(robot.limits.effort[0], 6.0 + 8.0)
+    odd = odd.replace('<motor name="pull"', '<position kv="2" forcerange="-1.5 1.5" name="pull"')
+    odd = odd.replace('<motor name="motor"', '<velocity name="motor" kv="2"')
+    return odd.replace('name="odd"', 'name="odd" dyntype="filter" dynprm=".1"')
+
+
+def along(motors, simulator, m, u, steps, h=0.005):
+    """Our path and MuJoCo's from the standing pose with held controls, (steps, n) each."""
+    names = list(simulator.robot.model.names)
+    places = [
+        simulator.robot.model.joints[names.index(m.joint(j).name)].idx_q for j in range(m.njnt)
+    ]
+    start = simulator.robot.standing.copy()
+    start[2] = 0.01  # where the equality holds
+    data, state = mujoco.MjData(m), simulator.state(q=start)
+    data.ctrl[:], data.qpos[:] = u, state.q[places]
+    found, expected = np.zeros((2, steps, m.nq))
+    for k in range(steps):
+        state = simulator.step(state, motors, h).state
+        mujoco.mj_step(m, data, nstep=round(h / m.opt.timestep))
+        found[k], expected[k] = state.q[places], data.qpos
+    return found, expected
+
+
+@pytest.mark.usefixtures("loaded")
+def test_servos_of_tendons_and_of_one_joint(tmp_path):
+    """Each keeps to its own range, and controls follow their filter: the path is MuJoCo's."""
+    path, u = write(tmp_path, odd_arm(), "odd.xml"), [1.0, -3.0, 0.5, -0.4, 0.02]
+    robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
+    assert robot.warnings == ()
+    assert [t.joint for t in robot.tendons] == ["both_tendon", "motor_tendon"]
+    motors = Actuators(robot, controls=dict(zip(Actuators(robot).names, u, strict=True)))
+    simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    found, expected = along(motors, simulator, m, u, 60)
+    assert np.ptp(expected, axis=0)[:2].min() > 0.15
+    np.testing.assert_allclose(found, expected, atol=2e-3)  # of MuJoCo's own step
+
+
+@pytest.mark.usefixtures("loaded")
+def test_what_tendons_resist(tmp_path):
+    """Limits, springs, damping, dry friction and equalities of fixed tendons are MuJoCo's."""
+    fixed = """<fixed name="both" limited="true" range="-.1 .1" stiffness="4" springlength="0.05"
+damping="0.2" frictionloss="0.1" armature="0.01"><joint joint="lift" coef=".5"/>"""
+    odd = ARM.replace('<fixed name="both"><joint joint="lift" coef=".5"/>', fixed)
+    path = write(tmp_path, odd, "odd.xml")
+    robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
+    assert robot.warnings == ()
+    u = [0.3, 0.0, 0.0, 0.0, 0.02]
+    motors = Actuators(robot, controls=dict(zip(Actuators(robot).names, u, strict=True)))
+    simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    found, expected = along(motors, simulator, m, u, 100)
+    assert np.abs(expected[-1] @ [0.5, -2.0, 0.0, 0.0]).max() == pytest.approx(0.1, abs=0.02)
+    np.testing.assert_allclose(found, expected, atol=0.015)  # the stop is soft in MuJoCo
+    tied = ARM.replace("<equality>", '<equality><tendon tendon1="both" polycoef="0.1 0 0 0 0"/>')
+    robot = load_robot(write(tmp_path, tied, "tied.xml"))
+    simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    state = simulator.state()
+    for _ in range(20):
+        state = simulator.step(state, None, 0.01).state
+    assert state.q[:2] @ [0.5, -2.0] == pytest.approx(0.1, abs=1e-5)
+
+
+def test_activations_are_those_of_mujoco(tmp_path, monkeypatch):
+    """A control is integrated within a range, or followed, from the keyframe's activation on."""
+    compiled = lambda path: mujoco.MjModel.from_xml_path(str(path))  # noqa: E731
+    monkeypatch.setattr("nmdp_pin._robot.mjcf._compiled", compiled)
+    kinds = ('dyntype="integrator" actlimited="true" actrange="0 .2"', 'dyntype="filterexact"')
+    bodies = "".join(
+        f'<body><joint name="j{k}" axis="0 1 0"/><geom size=".1"/></body>' for k in range(2)
+    )
+    motors = "".join(
+        f'<general name="m{k}" joint="j{k}" gainprm="3" dynprm=".05" {kind}/>'
+        for k, kind in enumerate(kinds)
+    )
+    text = f"""<mujoco><worldbody>{bodies}</worldbody><actuator>{motors}</actuator>
+<keyframe><key act="0.1 0.3"/></keyframe></mujoco>"""
+    path = write(tmp_path, text, "slow.xml")
+    robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
+    motors, data, u = Actuators(robot), mujoco.MjData(m), [0.7, -1.0]
+    mujoco.mj_resetDataKeyframe(m, data, 0)
+    data.ctrl[:], m.opt.timestep = u, 0.001
+    act = motors.activations
+    for _ in range(10):
+        mujoco.mj_step(m, data, nstep=20)
+        act = motors.activated(act, u, 0.02)
+        np.testing.assert_allclose(act, data.act, atol=1e-12)
+        np.testing.assert_allclose(motors.command_of(u, act).tau, 3.0 * data.act)
+    assert act[0] == 0.2
+    held = Actuators(robot, controls={"m0": 0.7, "m1": -1.0})
+    np.testing.assert_allclose(held.command(State(0.0, *np.zeros((2, 2))), 0.2).tau, 3.0 * act)
+    with pytest.raises(ControlError, match=r"activations are needed, .* of m0, m1"):
+        motors.command_of(u)
+
+
+def test_thrusters_of_sites(tmp_path, monkeypatch):
+    """Rotors on a body that is turned move it as in MuJoCo, and a site at rest has none."""
+    compiled = lambda path: mujoco.MjModel.from_xml_path(str(path))  # noqa: E731
+    monkeypatch.setattr("nmdp_pin._robot.mjcf._compiled", compiled)
+    text = """<mujoco><option timestep="0.0002"/><worldbody><site name="still"/>
+<body name="body" pos="0 0 3" euler="20 30 40"><freejoint/><geom type="box" size=".2 .1 .05"/>
+<site name="one" pos=".2 .1 .1" euler="10 0 0"/><site name="two" pos="-.2 0 0"/></body></worldbody>
+<actuator><motor site="one" gear="0 0 1 0 0 .2" ctrlrange="0 9"/><motor site="still"/>
+<motor site="two" gear="1 0 1 0 .1 0"/></actuator></mujoco>"""
+    path = write(tmp_path, text, "drone.xml")
+    robot, m = load_robot(path, base="free-flyer"), mujoco.MjModel.from_xml_path(str(path))
+    said = "not simulated: actuators that move no hinge, slide, fixed tendon or site: '1'"
+    assert robot.warnings == (said,)
+    assert [a.frame for a in robot.actuators] == ["body", "body"]
+    data, command = mujoco.MjData(m), Actuators(robot).command_of([30.0, 20.0])
+    data.ctrl[:] = 30.0, 0.0, 20.0
+    simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    state = simulator.state(q=[*data.qpos[:3], *np.roll(data.qpos[3:], -1)])
+    for _ in range(100):
+        state = simulator.step(state, command, 0.002).state
+    mujoco.mj_step(m, data, nstep=1000)
+    assert np.linalg.norm(data.qpos[:3] - [0, 0, 3]) > 0.05
+    np.testing.assert_allclose(state.q[:3], data.qpos[:3], atol=2e-3)
+    np.testing.assert_allclose(np.roll(state.q[3:], 1), data.qpos[3:], atol=5e-3)
 
 
 def test_what_pulls_a_joint_adds_to_its_effort(tmp_path):

@@ -55,6 +55,9 @@ def mass_matrix(robot: Robot) -> np.ndarray:
         ("probe", None, None, 2, 2, 2),
         ("finger", None, None, 1, 1, 1),
         ("gripper", None, None, 3, 3, 2),
+        ("robotiq-2f85", None, None, 9, 9, 2),
+        ("cassie", None, None, 27, 26, 10),
+        ("drone", None, None, 7, 6, 0),
         ("rover", None, None, 11, 10, 4),
     ],
 )

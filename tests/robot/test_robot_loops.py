@@ -1,11 +1,29 @@
 """Loops of files: MuJoCo's motion of MJCF equalities, a robot.toml, robots side by side."""
 
+from pathlib import Path
+
 import numpy as np
+import pinocchio as pin
 import pytest
 from loop_scenes import FAR, largest_gap, run, simulator
+from scipy.linalg import null_space
 from urdf_samples import write
 
-from nmdp_pin import Connect, Coupling, load_robot, together
+from nmdp_pin import (
+    Command,
+    Connect,
+    Coupling,
+    FrictionCone,
+    Plane,
+    Simulator,
+    Terrain,
+    free_body,
+    load_robot,
+    together,
+    touching,
+)
+from nmdp_pin._robot.spring import spring_efforts
+from nmdp_pin._terrain import Box
 from nmdp_pin.errors import RobotError
 
 WRITTEN = 1e-9  # of numbers, after conversions of rotations
@@ -191,3 +209,89 @@ def _renamed(robot):
     from dataclasses import replace
 
     return replace(robot, name="other")
+
+
+def hand_in_mujoco(mujoco):
+    """The bundled 2F-85 as MuJoCo reads its URDF, with its loops, rotors and springs."""
+    robot = load_robot("robotiq-2f85")
+    text = Path(robot.source).read_text(encoding="utf-8")
+    tag = '<mujoco><compiler discardvisual="true" fusestatic="false"/></mujoco></robot>'
+    spec = mujoco.MjSpec.from_string(text.replace("</robot>", tag))
+    spec.option.timestep = 0.0001
+    stiff = {"solref": [0.0002, 1.0], "solimp": [0.9999, 0.9999, 0.001, 0.5, 2.0]}
+    for loop in robot.loops:
+        data = [*loop.point, *loop.other, *np.zeros(6)]
+        kind = {"type": mujoco.mjtEq.mjEQ_CONNECT, "objtype": mujoco.mjtObj.mjOBJ_BODY}
+        spec.add_equality(name1=loop.first, name2=loop.second, data=data, **kind, **stiff)
+    copy, *_ = robot.limits.mimics
+    kind = {"type": mujoco.mjtEq.mjEQ_JOINT, "objtype": mujoco.mjtObj.mjOBJ_JOINT}
+    data = [0.0, 1.0, *np.zeros(10)]
+    spec.add_equality(name1=copy.joint, name2=copy.primary, data=data, **kind, **stiff)
+    m = spec.compile()
+    names = list(robot.model.names)[1:]
+    order = [names.index(m.joint(j).name) for j in range(m.njnt)]
+    m.dof_armature[:] = robot.model.armature[order]
+    m.jnt_solref[:], m.jnt_solimp[:] = stiff["solref"], stiff["solimp"]
+    for spring in robot.springs:
+        j = m.joint(spring.joint).id
+        m.jnt_stiffness[j], m.qpos_spring[j] = spring.stiffness, spring.rest
+    return robot, m, order
+
+
+def test_linkages_of_a_robotiq():
+    """The motor of the hand closes both linkages as in MuJoCo, and the pads stay upright."""
+    mujoco = pytest.importorskip("mujoco")
+    robot, m, order = hand_in_mujoco(mujoco)
+    data, tau = mujoco.MjData(m), np.zeros(9)
+    tau[[0, 5]] = 9.81 * robot.mass, 0.5  # the slide carries the hand
+    data.qfrc_applied[:] = tau[order]
+    m.opt.gravity[:] = robot.model.gravity.linear
+    simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    state, command = simulator.state(), Command(tau=tau)
+    for _ in range(20):
+        state = simulator.step(state, command, 0.01).state
+    mujoco.mj_step(m, data, nstep=2000)
+    assert state.q[5] > 0.2
+    np.testing.assert_allclose(state.q[order], data.qpos, atol=3e-3)
+    for side in ("left", "right"):
+        turned = robot.pose(state, f"{side}_follower").rotation[2, 2]
+        assert turned == pytest.approx(-1.0, abs=1e-3)
+
+
+def test_forces_of_a_robotiq():
+    """Where its linkages hold a block, no motion that these allow does any work: statics."""
+    robot = load_robot("robotiq-2f85")
+    block = Box(size=(0.04, 0.06, 0.1), friction=0.7)
+    held = together(robot, [free_body("block", block, mass=0.2, position=(0.0, 0.0, 0.05))])
+    scene = touching(held, [("block", "left_follower"), ("block", "right_follower")])
+    law = FrictionCone(stiffness=1e8, power=2)
+    simulator = Simulator(scene, Terrain(Plane(height=-9.0)), law, order=1)
+    model, data = scene.model, scene.model.createData()
+    tau, kp, state = np.zeros(model.nv), np.zeros(model.nv), simulator.state()
+    tau[5], kp[0] = 2.0, 1e5
+    gravity = pin.computeGeneralizedGravity(model, data, state.q).copy()
+    tau[0] = gravity[0] + gravity[-4]  # of the hand and the block
+    for _ in range(120):
+        result = simulator.step(state, Command(tau=tau, kp=kp, q_target=scene.standing), 0.01)
+        state = result.state
+    assert np.abs(state.v).max() < 1e-3
+    pin.computeJointJacobians(model, data, state.q)
+    forces = tau - kp * (state.q[: model.nv] - scene.standing[: model.nv])
+    forces -= pin.computeGeneralizedGravity(model, data, state.q)
+    forces += spring_efforts(scene.springs, model, state.q)
+    points, press = scene.contact_points, 0.0
+    for k in np.flatnonzero(result.wrenches.any(axis=1)):
+        joint, other = int(points.joints[k]), int(points.touches[k])
+        wrench = result.wrenches[k].copy()
+        wrench[3:] += np.cross(data.oMi[joint].act(points.positions[k]), wrench[:3])
+        for body, sign in ((joint, 1.0), (other, -1.0)):
+            forces += sign * pin.getJointJacobian(model, data, body, pin.WORLD).T @ wrench
+        press += abs(wrench[1])
+    assert press > 20.0
+    stops = np.eye(model.nv)[[2, 6]]  # of the couplers
+    copies = np.zeros(model.nv)
+    copies[[1, 5]] = 1.0, -1.0
+    rows = [loop.gaps(model, data, state.q)[1] for loop in scene.loops]
+    motions = null_space(np.vstack([*rows, stops, copies]), rcond=1e-9)
+    assert motions.shape[1] == model.nv - 7
+    np.testing.assert_allclose(motions.T @ forces, 0.0, atol=0.002)

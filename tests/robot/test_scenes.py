@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from urdf_samples import write
 
-from nmdp_pin import FrictionCone, Scenario, Simulator, load_robot, load_scene
+from nmdp_pin import FrictionCone, Scenario, Simulator, State, load_robot, load_scene
 from nmdp_pin._dynamics.geometry.candidates import candidates_of
 from nmdp_pin._robot.overlaps import OverlapCheck
 from nmdp_pin._robot.scene import robot_of_scene
 from nmdp_pin._terrain import Sphere, Terrain
 from nmdp_pin._terrain.shape import masks_of
+from nmdp_pin.control import BodyMotion, Scripted
 from nmdp_pin.errors import RobotError, ScenarioError
 
 mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
@@ -68,6 +69,12 @@ ARM = """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 .1"/>
 <geom type="capsule" fromto="0 0 0 .5 0 .2" size=".05"/></body></body></body>
 <body name="hand" mocap="true" pos="0 0 2"><geom name="hand" type="box" size=".1 .1 .1"/></body>
 </worldbody></mujoco>"""
+
+# A hand that mocap moves, and a box.
+PUSH = """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 .1"/>
+<body name="hand" mocap="true" pos="-.3 0 .12"><geom type="box" size=".1 .1 .1"/></body>
+<body name="box" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" friction=".4"/></body>
+</worldbody><keyframe><key name="up" mpos="0 0 1"/></keyframe></mujoco>"""
 
 
 @pytest.fixture(autouse=True)
@@ -199,13 +206,47 @@ def test_bases_that_touch_no_link(tmp_path):
     """An arm's base is no world of its own link, which an exclude keeps apart; locked links are."""
     path = write(tmp_path, ARM, "arm.xml")
     robot, _ = load_scene(path)
-    assert list(robot.world) == ["floor", "hand"]
+    assert list(robot.world) == ["floor"]
     locked, _ = load_scene(path, joints=["second"])
-    assert list(locked.world) == ["floor", "hand", "link"]
+    assert list(locked.world) == ["floor", "link", "hand"]
+    with pytest.raises(RobotError, match="a base would carry its mocap bodies"):
+        load_scene(path, base="free-flyer")
+    path = write(tmp_path, ARM.replace('mocap="true"', ""), "still.xml")
     free, _ = load_scene(path, base="free-flyer")
     bodies = [free.model.names[j] for j in free.surfaces]
     assert bodies == ["root_rotation", "first", "second"]
     assert not free.world["floor"].meets(free.surfaces[2].shapes[0])
+
+
+def test_mocap_bodies_are_moved(tmp_path):
+    """A hand pushes a box as in MuJoCo; in a keyframe it is elsewhere; a robot has none."""
+    path = write(tmp_path, PUSH, "push.xml")
+    robot, terrain = load_scene(path)
+    assert robot.warnings == ()
+    assert list(robot.world) == ["floor"]
+    simulator = Simulator(robot, terrain, FrictionCone(stiffness=1e7, power=2))
+    pushes = BodyMotion(times=(0.0, 1.0), positions=((-0.3, 0.0, 0.12), (0.2, 0.0, 0.12)))
+    hand = Scripted(robot, {"hand": pushes})
+    state = hand.on(simulator.state())
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(m)
+    for k in range(100):
+        state = simulator.step(state, hand, 0.01).state
+        for j in range(5):
+            data.mocap_pos[0] = pushes(0.01 * k + 0.002 * (j + 1))[0].translation
+            mujoco.mj_step(m, data)
+    np.testing.assert_allclose(robot.pose(state, "hand").translation, [0.2, 0, 0.12], atol=1e-12)
+    box = robot.pose(state, "box").translation
+    np.testing.assert_allclose(box, [0.4, 0.0, 0.1], atol=0.005)  # contacts of both sink in
+    np.testing.assert_allclose(box, data.body("box").xpos, atol=0.005)
+    raised, _ = load_scene(path, keyframe="up")
+    assert raised.pose(State(0.0, raised.standing, state.v), "hand").translation[2] == 1.0
+    assert load_robot(path).scripted == frozenset()
+    table = Scenario.load(path).resolved()
+    knots = {"times": [0.0, 1.0], "positions": [[-0.3, 0.0, 0.12], [0.2, 0.0, 0.12]]}
+    setup = Scenario.from_dict({**table, "motions": {"hand": knots}}).build(visuals=False)
+    target = setup.controller.command(setup.state, 0.5).q_target
+    np.testing.assert_allclose(target[:3], pushes(0.5)[0].translation)
 
 
 def test_pairs_are_limited(tmp_path):

@@ -104,7 +104,8 @@ def test_recordings_hold_objects(tmp_path):
     read = Recording.load(tmp_path / "run.npz")
     assert read.contact_names == setup.robot.contact_points.names
     assert read.q.shape == (6, 8)
-    again = Scenario.from_dict(read.meta["scenario"]).build_robot(visuals=False)
+    again, ground = read.scene()
+    assert ground is not None
     assert again.contact_points.names == read.contact_names
 
 

@@ -215,7 +215,7 @@ def _add_first_gap(system: System, stage: Stage, origin: StageIterate, i: int, r
         return not stage.held[x] or holds
     A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
     J = np.empty((MOST, origin.v.size))
-    rows = gaps_of(loops, x, origin.P, origin.q, A, B, g, W)
+    rows = gaps_of(loops, stage.frames, x, origin.P, origin.q, A, B, g, W)
     gradients_of(loops, x, rows, origin.S, W, J)
     for s in range(loops.dof_ranges[x], loops.dof_ranges[x + 1]):
         along = J[row - loops.first[x], s - loops.dof_ranges[x]]

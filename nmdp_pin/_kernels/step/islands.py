@@ -17,8 +17,9 @@ from nmdp_pin._kernels.compiler.record import matrix, record, vector
 from nmdp_pin._kernels.geometry.contacts import Contacts
 from nmdp_pin._kernels.step.stage_records import StageIterate, System
 from nmdp_pin._kernels.step.surface_motion import add_surface_motion
-from nmdp_pin._kernels.tree.loops import Loops, add_loop_energies
-from nmdp_pin._kernels.tree.springs import add_spring_energies
+from nmdp_pin._kernels.tree.joints import Joints
+from nmdp_pin._kernels.tree.loops import add_loop_energies
+from nmdp_pin._kernels.tree.springs import Springs, add_spring_energies
 from nmdp_pin._kernels.tree.tree import Tree, body_energies
 
 
@@ -78,7 +79,7 @@ def new_islands(n: int, nv: int) -> Islands:
 
 
 @jit
-def find_islands(tree: Tree, contacts: Contacts, loops: Loops, islands: Islands) -> None:
+def find_islands(tree: Tree, contacts: Contacts, joints: Joints, islands: Islands) -> None:
     """Number the islands, and weigh them."""
     n, of, count = len(tree.parents), islands.of_bodies, 0
     numbers, mass = np.empty(n, np.int64), 0.0
@@ -86,7 +87,8 @@ def find_islands(tree: Tree, contacts: Contacts, loops: Loops, islands: Islands)
     for b in range(n):  # by the root of its tree, and below by the least one
         of[b + 1] = of[tree.parents[b] + 1] if tree.parents[b] >= 0 else b
     _join(of, contacts.bodies, contacts.n[0])
-    _join(of, loops.bodies, loops.kinds.size)
+    _join(of, joints.loops.bodies, joints.loops.kinds.size)
+    _join_by_springs(tree, joints.springs, islands)
     for b in range(n):
         islands.weight[b] = 0.0
         if of[b + 1] == b:  # the number of a root is smaller than those of its island
@@ -101,6 +103,21 @@ def find_islands(tree: Tree, contacts: Contacts, loops: Loops, islands: Islands)
     for k in range(count):  # their shares of the weight of all
         islands.weight[k] *= tree.weight / mass if mass > 0.0 else 0.0
     islands.count[0] = count
+
+
+@jit
+def _join_by_springs(tree: Tree, springs: Springs, islands: Islands) -> None:
+    """Give the islands of dofs that one spring is along one number."""
+    pair = np.empty((1, 2), np.int64)
+    for b in range(len(tree.parents)):
+        for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
+            islands.of_dofs[l] = b + 1
+    for s in range(springs.stiffness.size):
+        begin = springs.first[s]
+        for x in range(begin + 1, springs.first[s + 1]):
+            pair[0, 0] = islands.of_dofs[springs.dofs[begin]]
+            pair[0, 1] = islands.of_dofs[springs.dofs[x]]
+            _join(islands.of_bodies, pair, 1)
 
 
 @jit

@@ -27,7 +27,7 @@ def subtract_loops(system: System, stage: Stage, at: StageIterate) -> None:
     A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
     J = np.empty((MOST, at.v.size))
     for x in range(loops.kinds.size):
-        rows = gaps_of(loops, x, at.P, at.q, A, B, g, W)
+        rows = gaps_of(loops, stage.frames, x, at.P, at.q, A, B, g, W)
         gradients_of(loops, x, rows, at.S, W, J)
         holds = stage.closes or loops.springs[x]
         for a in range(rows):
@@ -62,7 +62,7 @@ def linearise_loops(system: System, stage: Stage, at: StageIterate, linear: Stag
     whole[0], whole[1] = 0, nv
     first = at.n_active[0] - loops.compliance.size
     for x in range(loops.kinds.size):
-        rows = gaps_of(loops, x, at.P, at.q, A, B, g, W)
+        rows = gaps_of(loops, stage.frames, x, at.P, at.q, A, B, g, W)
         gradients_of(loops, x, rows, at.S, W, J)
         holds = stage.closes or loops.springs[x]
         for a in range(rows):

@@ -104,6 +104,8 @@ class Stage:
         closes: whether closed loops hold positions, as at the end of a step; else their velocities,
             since in an earlier stage the way along a chord is not that of the velocity at its end,
             with which the gaps at the start of the step would close.
+        frames: frames of loops on their bodies, of grips as they are at the start of the step,
+            shape (c, 2, 4, 3).
         gaps: these gaps, of g rows of loops [m, rad], shape (g,).
         held: whether each loop holds, as all but grips do, shape (c,).
         q_ref: configuration from which the velocity counts, shape (nq,).
@@ -119,6 +121,7 @@ class Stage:
     form: int
     displaced: bool
     closes: bool
+    frames: Array
     gaps: Array
     held: Array
     q_ref: Array

@@ -97,7 +97,7 @@ def list_weights(system: System, known: Known, options: Options, memory: Memory)
         memory.velocities[n + j, 0] = origin.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
     islands = memory.islands
-    find_islands(system.tree, contacts, system.joints.loops, islands)
+    find_islands(system.tree, contacts, system.joints, islands)
     write_energies(system, origin, islands, islands.kinetic0, islands.potential0, islands.springs0)
     write_elastic_energies(system, memory.stage, origin, islands, islands.elastic0)
     clear_vector(islands.given)
@@ -116,8 +116,8 @@ def state_stage(
     if i == 0:
         for x in range(start.held.size):
             stage.held[x] = start.held[x]
-        place_grips(system.joints.loops, memory.origin.P)
-        write_gaps(system.joints.loops, memory.origin.P, start.q, stage.gaps)
+        place_grips(system.joints.loops, memory.origin.P, stage.frames)
+        write_gaps(system.joints.loops, stage.frames, memory.origin.P, start.q, stage.gaps)
     # a repetition has the last command
     last = max(start.commands.kp.shape[0] - scheme.a.shape[0] + i, 0)
     write_torque(system.joints, start.commands, last, stage.torque)

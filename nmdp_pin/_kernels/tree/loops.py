@@ -14,6 +14,7 @@ the second body stays.
 from __future__ import annotations
 
 from nmdp_pin._kernels.algebra.lie import cross_motions
+from nmdp_pin._kernels.algebra.linear import copy_matrix
 from nmdp_pin._kernels.algebra.vector3 import compose, cross_into, relative
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, record, vector
@@ -64,12 +65,13 @@ class Loops:
 
 @jit
 def gaps_of(
-    loops: Loops, x: int, P: Array, q: Array, A: Array, B: Array, g: Array, W: Array
+    loops: Loops, frames: Array, x: int, P: Array, q: Array, A: Array, B: Array, g: Array, W: Array
 ) -> int:
     """Gaps of a loop, and their gradients.
 
     Args:
         loops: the loops.
+        frames: frames on the bodies, of a step those of `place_grips`, shape (c, 2, 4, 3).
         x: index of the loop.
         P: placements of the bodies, the world first, shape (n + 1, 4, 3).
         q: configuration, shape (nq,).
@@ -84,8 +86,8 @@ def gaps_of(
     if loops.kinds[x] == COUPLING:
         g[0], W[0, 0], W[0, 1] = _coupling(loops, x, q)
         return 1
-    compose(P[loops.bodies[x, 0]], loops.frames[x, 0], A)
-    compose(P[loops.bodies[x, 1]], loops.frames[x, 1], B)
+    compose(P[loops.bodies[x, 0]], frames[x, 0], A)
+    compose(P[loops.bodies[x, 1]], frames[x, 1], B)
     d = vector(3)
     for i in range(3):
         d[i] = A[3, i] - B[3, i]
@@ -299,27 +301,31 @@ def add_loop_energies(loops: Loops, P: Array, q: Array, places: Array, energies:
     A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
     for x in range(loops.kinds.size):
         if loops.springs[x]:
-            rows, first = gaps_of(loops, x, P, q, A, B, g, W), loops.first[x] - loops.first[0]
+            rows = gaps_of(loops, loops.frames, x, P, q, A, B, g, W)
+            first = loops.first[x] - loops.first[0]
             for a in range(rows):
                 stored = 0.5 * g[a] * g[a] / loops.compliance[first + a]
                 energies[places[loops.dofs[loops.dof_ranges[x]]]] += stored
 
 
 @jit
-def place_grips(loops: Loops, P: Array) -> None:
-    """Put the second frames of grips where the first ones are, shape (n + 1, 4, 3)."""
+def place_grips(loops: Loops, P: Array, frames: Array) -> None:
+    """Write the frames of a step, (c, 2, 4, 3); those of a grip are at one place."""
     A = matrix(4, 3)
     for x in range(loops.kinds.size):
+        for end in range(2):
+            copy_matrix(loops.frames[x, end], frames[x, end])
         if loops.grips[x]:
-            compose(P[loops.bodies[x, 0]], loops.frames[x, 0], A)
-            relative(P[loops.bodies[x, 1]], A, loops.frames[x, 1])
+            compose(P[loops.bodies[x, 0]], frames[x, 0], A)
+            relative(P[loops.bodies[x, 1]], A, frames[x, 1])
 
 
 @jit
-def write_gaps(loops: Loops, P: Array, q: Array, gaps: Array) -> None:
-    """Write the gaps of all loops at a configuration, shape (rows,); see `add_loop_energies`."""
+def write_gaps(loops: Loops, frames: Array, P: Array, q: Array, gaps: Array) -> None:
+    """Write the gaps of all loops at a configuration, shape (rows,); see `gaps_of`."""
     A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
     for x in range(loops.kinds.size):
-        rows, first = gaps_of(loops, x, P, q, A, B, g, W), loops.first[x] - loops.first[0]
+        rows = gaps_of(loops, frames, x, P, q, A, B, g, W)
+        first = loops.first[x] - loops.first[0]
         for a in range(rows):
             gaps[first + a] = g[a]
