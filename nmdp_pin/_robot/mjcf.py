@@ -114,7 +114,7 @@ def describe_mjcf(
         kp=motors.kp,
         kd=motors.kd,
         actuators=motors.actuators,
-        notes=_other_poses(m, key),
+        notes=(*_other_poses(m, key), *_own_joints(motors)),
         warnings=(
             *said,
             *motors.left_out,
@@ -146,6 +146,12 @@ def _other_poses(m: Any, key: int | None) -> tuple[str, ...]:
     """A note on the keyframes besides the standing pose."""
     names = [f"'{m.key(k).name or k}'" for k in range(m.nkey) if k != key]
     return (f"other keyframes, for `keyframe`: {', '.join(names)}",) if names else ()
+
+
+def _own_joints(motors: Motors) -> tuple[str, ...]:
+    """A note on tendons that are joints of their own."""
+    names = [line.tendon.joint for line in motors.lines]
+    return (f"tendons that are joints of their own: {', '.join(names)}",) if names else ()
 
 
 def _compiled(path: Path) -> Any:

@@ -135,6 +135,7 @@ def test_servos_of_tendons_and_of_one_joint(tmp_path):
     robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
     assert robot.warnings == ()
     assert [t.joint for t in robot.tendons] == ["both_tendon", "motor_tendon"]
+    assert "tendons that are joints of their own: both_tendon, motor_tendon" in robot.notes
     motors = Actuators(robot, controls=dict(zip(Actuators(robot).names, u, strict=True)))
     simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
     found, expected = along(motors, simulator, m, u, 60)
