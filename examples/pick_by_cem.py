@@ -51,4 +51,4 @@ def plan() -> Plan:
 if __name__ == "__main__":
     found = plan()
     print("targets of the lift and the fingers [m]:", found.u.round(3).tolist())
-    print(f"the cube is at {found.x[-1, 5]:.3f} m", found.history)
+    print(f"the cube is at {found.x[-1, 5]:.3f} m")

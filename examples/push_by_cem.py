@@ -13,15 +13,11 @@ from nmdp_pin.planning import Plan, Problem, cem
 
 SCENE = """<mujoco><worldbody>
   <geom name="floor" type="plane" size="1 1 1" friction="0.4"/>
-  <body name="tip" pos="0 0 0.05">
-    <joint name="x" type="slide" axis="1 0 0"/> <joint name="y" type="slide" axis="0 1 0"/>
-    <geom type="sphere" size="0.02" mass="0.5" friction="0.3"/>
-  </body>
-  <body name="box" pos="0.13 0 0.05">
-    <freejoint/> <geom type="box" size="0.1 0.1 0.05" mass="1" friction="0.3"/>
-  </body>
-</worldbody>
-<actuator><motor joint="x" gear="100"/><motor joint="y" gear="100"/></actuator></mujoco>"""
+  <body pos="0 0 0.05"><joint name="x" type="slide" axis="1 0 0"/>
+    <joint name="y" type="slide" axis="0 1 0"/><geom type="sphere" size="0.02" mass="0.5"/></body>
+  <body pos="0.13 0 0.05">
+    <freejoint/><geom type="box" size="0.1 0.1 0.05" mass="1" friction="0.3"/></body>
+</worldbody><actuator><motor joint="x"/><motor joint="y"/></actuator></mujoco>"""
 GOAL = np.array([0.2, 0.06, 0.5])  # x, y [m] and angle [rad] of the box from its start
 TOLERANCE = np.array([0.01, 0.01, 0.05])  # [m, m, rad]
 H, HELD, KNOTS = 0.04, 5, 8  # steps of 40 ms, and a target of the fingertip every 0.2 s
@@ -33,36 +29,26 @@ def pose(x: np.ndarray) -> np.ndarray:
     return np.stack([x[..., 2] - 0.13, x[..., 3], angle], axis=-1)
 
 
-def problem() -> Problem:
-    """The box at its goal at the end; on the way, small steps of the fingertip."""
+def plan() -> Plan:
+    """Samples around a straight push; the fingertip shall be close to its targets."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "scene.xml"
-        path.write_text(SCENE, encoding="utf-8")
+        (path := Path(folder) / "scene.xml").write_text(SCENE, encoding="utf-8")
         robot, ground = load_scene(path)
-    simulator = Simulator(robot, ground, FrictionCone(stiffness=1e8, power=2), "ne-nmdp", order=1)
-    gains = np.zeros(robot.model.nv)
-    gains[robot.driven] = 2000.0  # [N/m]
-    return Problem(
-        simulator=simulator,
+    law = FrictionCone(stiffness=1e8, power=2)
+    kp = np.zeros(robot.model.nv)
+    kp[robot.driven] = 2000.0  # [N/m]
+    problem = Problem(
+        simulator=Simulator(robot, ground, law, "ne-nmdp", order=1),
         h=H,
         running=lambda x, u: 2.0 * (x[..., :2] - u),
         final=lambda x: (pose(x) - GOAL) / TOLERANCE,
-        command=Command(kp=gains, kd=0.1 * gains, q_target=robot.standing),
+        command=Command(kp=kp, kd=0.1 * kp, q_target=robot.standing),
         targets=True,
         held=HELD,
-        low=-0.1,
-        high=0.4,
     )
-
-
-def plan() -> Plan:
-    """Samples around a straight push."""
-    pushing, way = problem(), np.linspace(0.0, 1.0, KNOTS + 1)[1:, None]
-    start = pushing.simulator.state()
-    return cem(pushing, start, way * GOAL[:2], spread=0.05, samples=60, rounds=15)
+    way = np.linspace(0.0, 1.0, KNOTS + 1)[1:, None] * GOAL[:2]
+    return cem(problem, problem.simulator.state(), way, spread=0.05, samples=60, rounds=9)
 
 
 if __name__ == "__main__":
-    found = plan()
-    print("box at x {:.3f} m, y {:.3f} m, turned by {:.3f} rad".format(*pose(found.x[-1])))
-    print(found.history)
+    print("x = {:.3f} m, y = {:.3f} m, turned by {:.3f} rad".format(*pose(plan().x[-1])))

@@ -80,9 +80,7 @@ def _linearised(
         steps, command = list[StepDerivatives](), problem.commanded(u)
         for _ in range(problem.held):
             steps.append(
-                differentiate(
-                    state, command, problem.h, with_respect_to=names, smoothing=smoothing
-                )
+                differentiate(state, command, problem.h, with_respect_to=names, smoothing=smoothing)
             )
             state = steps[-1].result.state
         knot = functools.reduce(StepDerivatives.then, steps)
