@@ -1,14 +1,8 @@
-"""Go2 climbs three stairs of 8 cm: MPPI changes a trot on the way, every 60 ms.
-
-python examples/stairs_by_mppi.py
-"""
-
-import warnings
+"""Go2 climbs three stairs of 8 cm: MPPI changes a trot on the way, every 60 ms."""
 
 import numpy as np
 
 from nmdp_pin import Command, Halving, Penalty, Plane, Simulator, Terrain, load_robot
-from nmdp_pin.errors import RobotWarning
 from nmdp_pin.planning import Problem, mppi
 from nmdp_pin.terrain import Box
 
@@ -39,7 +33,6 @@ def posture(x: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 def walk() -> np.ndarray:
     """[q; v] after each knot, until the trunk has passed the stairs or 60 knots are over."""
-    warnings.simplefilter("ignore", RobotWarning)  # shanks of wild samples are in the ground
     robot = load_robot("go2", contacts="feet", visuals=False)
     places = [(FIRST + TREAD * k + 2.0, 0.0, RISE * (k + 0.5)) for k in range(3)]
     stairs = [Box(size=(4.0, 2.0, RISE), position=p, friction=0.8) for p in places]

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium; the import registers the bundled tasks, such as `nmdp-pin/Reach-v0`."""
+"""Environments of Gymnasium; the import registers those that are bundled."""
 
 import time
 from collections.abc import Callable

@@ -85,10 +85,12 @@ def _sampled(
     seed: int,
     update: Callable[..., tuple[np.ndarray, ...]],
 ) -> Plan:
-    """The best of all samples and their means, of which the last one is tried alone."""
+    """The best of the controls given, all samples and their means, the last one included."""
     check_count("samples", samples, 2)
     random, mean = np.random.default_rng(seed), problem.within(np.asarray(u, dtype=float))
-    spread, best, history = spread + np.zeros_like(mean), Plan(mean, mean[:0], np.inf), []
+    spread, history = spread + np.zeros_like(mean), list[float]()
+    x, costs = problem.rolled(state, mean[None])  # which warns of overlaps, as no wild sample shall
+    best = Plan(mean, x[0], float(costs[0]))
     for k in range(rounds + 1):
         noise = random.standard_normal((samples if k < rounds else 1, *mean.shape))
         noise[0] = 0.0

@@ -48,7 +48,7 @@ def test_check_env_passes(name):
     check_env(env.unwrapped, skip_render_check=True)
 
 
-@pytest.mark.parametrize("name", (HOPPER, WALKER))
+@pytest.mark.parametrize("name", [HOPPER, WALKER])
 def test_seeds_are_deterministic(name):
     """The same seed and actions give the same bits in another environment; another seed others."""
     first, second = (gymnasium.make(name) for _ in range(2))

@@ -31,7 +31,7 @@ LAYERS = (
     ("_simulator", "_papers"),
     ("_jax",),
     ("_derivatives", "rollout", "device", "_sensors"),
-    ("contact", "control", "derivatives", "sensors", "terrain"),
+    ("contact", "control", "derivatives", "planning", "sensors", "terrain"),
     ("_scenario", "_runs", "testing"),
     ("viz",),
     ("_sweep", "adapters"),
