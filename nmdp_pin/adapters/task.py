@@ -10,6 +10,8 @@ import pinocchio as pin
 from nmdp_pin._robot import Robot
 from nmdp_pin._simulator.simulator import Simulator
 
+__all__ = ["near", "near_standing", "never", "points", "state_itself"]
+
 _NOWHERE = np.empty(0)
 
 

@@ -73,7 +73,7 @@ class SimulatorVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
             self._steps: Any = DeviceSteps(env, device, dtype)
         else:
-            self._steps = ThreadSteps(env, n, threads)
+            self._steps = _ThreadSteps(env, n, threads)
 
     @property
     def state(self) -> States:
@@ -135,7 +135,7 @@ class SimulatorVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return bounded(np.asarray(self._env.task.observation(self.state), float))
 
 
-class ThreadSteps:
+class _ThreadSteps:
     """Steps of n simulators by threads; none is shared, for those that share one wait.
 
     Args:

@@ -42,7 +42,8 @@ def test_the_ground_is_as_hard_as_it_says(names):
 
 def test_keywords_of_the_environments():
     """The table has them all, with their defaults."""
-    from nmdp_pin.adapters.gymnasium import SimulatorEnv, hopper
+    from nmdp_pin.adapters.bundled_tasks import hopper
+    from nmdp_pin.adapters.gymnasium import SimulatorEnv
 
     table = PAGE[PAGE.index("| keyword |") :].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.splitlines()[2:]]

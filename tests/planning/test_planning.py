@@ -10,8 +10,8 @@ from nmdp_pin.planning import Problem, cem, ilqr, mppi
 
 H, KNOTS, HELD, GOAL = 0.02, 6, 2, 0.05  # [s], [m]
 PLANNERS = (
-    lambda *a: mppi(*a, spread=2.0, samples=64, rounds=30),
-    lambda *a: cem(*a, spread=4.0, samples=64, rounds=15),
+    lambda *a: mppi(*a, spread=2.0, samples=48, rounds=25),
+    lambda *a: cem(*a, spread=4.0, samples=48, rounds=12),
     ilqr,
 )
 CLOSE = 2e-3  # [m]
@@ -73,7 +73,7 @@ def test_seeds_repeat():
     """A seed gives the same bits, another one others; failed samples do not count."""
     problem, state = slide()
     begin = np.zeros((KNOTS, 1))
-    one, same, other = (cem(problem, state, begin, spread=1.0, seed=s) for s in (0, 0, 1))
+    one, same, other = (cem(problem, state, begin, spread=1.0, rounds=2, seed=s) for s in (0, 0, 1))
     np.testing.assert_array_equal(one.u, same.u)
     assert (one.u != other.u).any()
 
