@@ -3,6 +3,7 @@
 python examples/balance_by_ppo.py 60000     # steps of all environments (extra `rl`)
 """
 
+import logging
 import sys
 
 import numpy as np
@@ -14,6 +15,7 @@ from nmdp_pin.adapters.bundled_tasks import balance
 from nmdp_pin.adapters.vector_env import SimulatorVectorEnv
 
 COPIES, ROLLOUTS = 32, 32
+logging.getLogger("skrl").setLevel(logging.ERROR)  # it warns that there is no GPU
 
 
 def randomised(random: np.random.Generator) -> dict:

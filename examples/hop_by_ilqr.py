@@ -51,4 +51,4 @@ if __name__ == "__main__":
     found = plan()
     rise = found.x[-1, 1] - scene()[1].q[1]
     torques = abs(found.u).max(axis=0)
-    print(f"the torso rises {rise:.3f} m, with at most {torques.round(1)} N m")
+    print(f"the torso rises {rise:.3f} m, with at most {torques.round(1).tolist()} N m")

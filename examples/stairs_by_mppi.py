@@ -1,4 +1,4 @@
-"""Go2 climbs three stairs of 8 cm: MPPI changes a trot on the way, every 60 ms."""
+"""Go2 climbs three stairs of 8 cm: MPPI changes a trot on the way, every 80 ms."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from nmdp_pin.planning import Problem, mppi
 from nmdp_pin.terrain import Box
 
 FIRST, TREAD, RISE, GOAL = 0.45, 0.3, 0.08, 1.3  # [m] of the stairs, and x of the trunk
-H, HELD, AHEAD, CYCLE = 0.02, 3, 8, 8  # [s], steps of a knot, knots planned and of the trot
+H, HELD, AHEAD, CYCLE = 0.02, 4, 5, 6  # [s], steps of a knot, knots planned and of the trot
 SPEED, HEIGHT, LIFT, LEG = 0.4, 0.27, 0.14, 0.213  # [m/s], [m]
 
 

@@ -49,7 +49,7 @@ def test_learning(tmp_path):
     """Episodes are made and end; that they become longer takes minutes."""
     for package in ("gymnasium", "jax", "skrl"):
         pytest.importorskip(package)
-    returns = load("balance_by_ppo").learn(2048)
+    returns = load("balance_by_ppo").learn(1024)
     assert len(returns) > 2
     assert (returns > 0.0).all()
 

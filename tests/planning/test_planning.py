@@ -11,7 +11,7 @@ from nmdp_pin.planning import Problem, cem, ilqr, mppi
 H, KNOTS, HELD, GOAL = 0.02, 6, 2, 0.05  # [s], [m]
 PLANNERS = (
     lambda *a: mppi(*a, spread=2.0, samples=48, rounds=25),
-    lambda *a: cem(*a, spread=4.0, samples=48, rounds=12),
+    lambda *a: cem(*a, spread=4.0, samples=64, rounds=15),
     ilqr,
 )
 CLOSE = 2e-3  # [m]
@@ -46,7 +46,9 @@ def optimum(bound):
     return 2.0 * lsq_linear(A, b, (-bound, bound), tol=1e-12).cost
 
 
-@pytest.mark.parametrize(("planner", "error"), list(zip(PLANNERS, ERRORS, strict=True)))
+@pytest.mark.parametrize(
+    ("planner", "error"), list(zip(PLANNERS, ERRORS, strict=True)), ids=["mppi", "cem", "ilqr"]
+)
 @pytest.mark.parametrize("bound", [3.0, 1.5])  # [N], of which the second one binds
 def test_the_optimum_is_found(planner, error, bound):
     """The cost is that of least squares with bounds, which no control exceeds."""
@@ -60,7 +62,7 @@ def test_the_optimum_is_found(planner, error, bound):
     assert cost[0] == pytest.approx(found.cost)
 
 
-@pytest.mark.parametrize("planner", [lambda *a: cem(*a, spread=0.05), ilqr])
+@pytest.mark.parametrize("planner", [lambda *a: cem(*a, spread=0.05), ilqr], ids=["cem", "ilqr"])
 def test_targets_are_moved(planner):
     """By targets of a spring the mass goes there too."""
     spring = Command(kp=np.array([200.0]), kd=np.array([20.0]), q_target=np.zeros(1))
