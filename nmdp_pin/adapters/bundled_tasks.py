@@ -142,7 +142,8 @@ class Reach:
     terminated = staticmethod(never)
 
     def _way(self, state: States) -> np.ndarray:
-        return state.goal - points(self.robot, self.frame, state.q)
+        way: np.ndarray = state.goal - points(self.robot, self.frame, state.q)
+        return way
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class DeviceSteps:
         x, status = np.array(made.x[0].T, float), np.asarray(made.status)
         moved = (status == Status.CONVERGED.code) & which
         ends = [
-            State(state.t + self._env.dt, *np.split(end, [len(q)])) if good else state
+            State(state.t + self._env.dt, end[: len(q)], end[len(q) :]) if good else state
             for state, end, good in zip(states, x, moved, strict=True)
         ]
         return ends, status

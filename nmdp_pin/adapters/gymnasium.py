@@ -1,17 +1,15 @@
 """Environments of Gymnasium; the import registers those that are bundled."""
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nmdp_pin._integrators import StepResult
-from nmdp_pin._robot import Robot
 from nmdp_pin._sensors.sensors import Readings, Sensors
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
-from nmdp_pin.adapters.locomotion import Forward, Locomotion
+from nmdp_pin.adapters.locomotion import Forward
 from nmdp_pin.adapters.motors import Motors
 from nmdp_pin.adapters.task import States, Task
 from nmdp_pin.errors import MissingExtra, StateError
@@ -35,8 +33,8 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
 
     Args:
         simulator: simulator of the steps.
-        task: observations, rewards, ends and starts; or a function of the robot that makes it, such
-            as `Forward(...)`.
+        task: a `Task`, or an object with its functions; or a function of the robot that makes one,
+            such as `Forward(...)`.
         action: meaning of an action: "target" of a joint or "torque" of a motor.
         dt: length of a step [s].
         duration: length of an episode [s].
@@ -54,7 +52,7 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
     def __init__(
         self,
         simulator: Simulator,
-        task: Task | Locomotion | Callable[[Robot], Any],
+        task: Any,
         *,
         action: str = "target",
         dt: float = 0.02,
@@ -73,10 +71,10 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
             )
         robot = simulator.robot
         self.simulator, self.dt, self.render_mode = simulator, dt, render_mode
-        self.task: Any = task(robot) if callable(task) else task
+        self.task = task(robot) if callable(task) else task
         self.motors = Motors(robot, action)
         self.duration, self.terminates = duration, terminate
-        self.begin(np.random.default_rng(0))
+        self._state, self._goal = self.begin(np.random.default_rng(0))
         self._view: Any = None
         self._forces: np.ndarray | None = None  # of the last step [N]
         self._shown_until = 0.0  # clock time of the last step shown [s]
@@ -114,8 +112,8 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
             options: {"state": State} starts there instead.
         """
         super().reset(seed=seed)
-        self.begin(self.np_random)
-        given = (options or {}).get("state", self._state)
+        start, self._goal = self.begin(self.np_random)
+        given = (options or {}).get("state", start)
         self._state, self._forces = given, None
         self._end = given.t + self.duration
         if self.sensors is not None:
@@ -171,10 +169,9 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
             self._view = None
 
     def begin(self, random: np.random.Generator) -> tuple[State, np.ndarray]:
-        """Draw a start and a goal of the task, which are the episode's."""
+        """Draw a start and a goal of the task."""
         q, v, *goal = self.task.reset(self.simulator, random)
-        self._state, self._goal = self.simulator.state(q, v), np.concatenate([[], *goal])
-        return self._state, self._goal
+        return self.simulator.state(q, v), np.concatenate([[], *goal])
 
     def _seen(self, state: State) -> States:
         return States(np.float64(state.t), state.q, state.v, self._goal)

@@ -5,10 +5,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
 
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
@@ -16,6 +13,10 @@ from nmdp_pin._state.status import Status
 from nmdp_pin.adapters.gymnasium import SimulatorEnv, bounded
 from nmdp_pin.adapters.task import States
 from nmdp_pin.errors import IntegratorError, StateError
+
+import gymnasium  # isort: skip  # after the module that says which extra is missing
+from gymnasium.vector import AutoresetMode, VectorEnv  # isort: skip
+from gymnasium.vector.utils import batch_space  # isort: skip
 
 Draw = Callable[[np.random.Generator], Mapping[str, Any]]
 

@@ -62,7 +62,8 @@ class Problem:
 
     def within(self, u: np.ndarray) -> np.ndarray:
         """The controls, cut at the bounds."""
-        return np.clip(u, *self.bounds)
+        cut: np.ndarray = np.clip(u, *self.bounds)
+        return cut
 
     def commanded(self, u: np.ndarray) -> Command:
         """The command of a control, to make the steps of a plan."""
