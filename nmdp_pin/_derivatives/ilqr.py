@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import daqp
 import numpy as np
@@ -11,7 +11,9 @@ import numpy as np
 from nmdp_pin._derivatives.differentiator import StepDerivatives, StepDifferentiator
 from nmdp_pin._simulator.state_vector import StateVector
 from nmdp_pin._state.state import State
-from nmdp_pin.planning.problem import Plan, Problem
+
+if TYPE_CHECKING:  # which imports this one
+    from nmdp_pin.planning import Plan, Problem
 
 _STEP = 1e-5  # of the central differences of residuals
 _SHARES = 0.5 ** np.arange(6)  # of a full step, that are tried
@@ -27,14 +29,14 @@ class _Knot(NamedTuple):
 
 
 def ilqr(
-    problem: Problem,
+    problem: "Problem",
     state: State,
     u: np.ndarray,
     *,
     rounds: int = 30,
     smoothing: float = 0.0,
     tolerance: float = 1e-4,
-) -> Plan:
+) -> "Plan":
     """Iterative LQR: Gauss-Newton with feedback, whose controls keep their bounds.
 
     A round linearises the steps of the plan and makes the longest of six shares of the step that
@@ -52,9 +54,8 @@ def ilqr(
     Raises:
         DerivativeError: the method has no derivatives.
     """
-    differentiate, u = StepDifferentiator(problem.simulator), problem.within(u)
-    x, costs = problem.rolled(state, u[None])
-    plan, damping = Plan(u, x[0], float(costs[0])), _DAMPING[0]
+    differentiate = StepDifferentiator(problem.simulator)
+    plan, damping = problem.plan(state, u), _DAMPING[0]
     for _ in range(rounds if np.isfinite(plan.cost) else 0):
         knots, kinks = _linearised(problem, differentiate, state, plan, smoothing)
         found, damping = _improved(problem, state, plan, knots, damping, tolerance)
@@ -66,10 +67,10 @@ def ilqr(
 
 
 def _linearised(
-    problem: Problem,
+    problem: "Problem",
     differentiate: StepDifferentiator,
     state: State,
-    plan: Plan,
+    plan: "Plan",
     smoothing: float,
 ) -> tuple[list[_Knot], tuple[int, ...]]:
     """The knots and the end, none where a derivative is not known; and the knots at kinks."""
@@ -114,13 +115,13 @@ def _slopes(
 
 
 def _improved(
-    problem: Problem,
+    problem: "Problem",
     state: State,
-    plan: Plan,
+    plan: "Plan",
     knots: list[_Knot],
     damping: float,
     tolerance: float,
-) -> tuple[Plan, float]:
+) -> tuple["Plan", float]:
     """A better plan and the damping that it took; the plan itself where there is none."""
     while knots and damping <= _DAMPING[1]:
         steps, gains, promised = _backward(problem, plan.u, knots, damping)
@@ -129,13 +130,13 @@ def _improved(
         for share in _SHARES:
             found = _followed(problem, state, plan, share * steps, gains)
             if plan.cost - found.cost > 0.1 * share * promised:
-                return replace(found, history=plan.history), max(damping / 10.0, _DAMPING[0])
+                return found, max(damping / 10.0, _DAMPING[0])
         damping *= 10.0
     return plan, damping
 
 
 def _backward(
-    problem: Problem, u: np.ndarray, knots: list[_Knot], damping: float
+    problem: "Problem", u: np.ndarray, knots: list[_Knot], damping: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Steps of the controls within bounds, gains of those that are free, and what both save."""
     (low, high), end = problem.bounds, knots[-1]
@@ -158,8 +159,8 @@ def _backward(
 
 
 def _followed(
-    problem: Problem, state: State, plan: Plan, steps: np.ndarray, gains: np.ndarray
-) -> Plan:
+    problem: "Problem", state: State, plan: "Plan", steps: np.ndarray, gains: np.ndarray
+) -> "Plan":
     """The plan with other controls and the gains; of infinite cost where a step fails."""
     simulator, space = problem.simulator, problem.simulator.vector
     x, u, here = np.empty_like(plan.x), np.empty_like(plan.u), space.pack(state)
@@ -173,4 +174,4 @@ def _followed(
             state = result.state
         here, before = space.pack(state), plan.x[k]
         x[k] = here
-    return Plan(u, x, float(problem.costs(x, u)))
+    return replace(plan, u=u, x=x, cost=float(problem.costs(x, u)))
