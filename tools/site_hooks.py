@@ -25,6 +25,7 @@ PUBLIC = (
     "nmdp_pin.contact",
     "nmdp_pin.control",
     "nmdp_pin.derivatives",
+    "nmdp_pin.planning",
     "nmdp_pin.rollout",
     "nmdp_pin.terrain",
 )

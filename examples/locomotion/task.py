@@ -7,9 +7,11 @@ from typing import Any
 
 import gymnasium
 
-from nmdp_pin.adapters.gymnasium import HOPPER, WALKER
+from nmdp_pin import Halving, Simulator
+from nmdp_pin.adapters.gymnasium import SimulatorEnv
 
 DURATION = 8.0  # [s] of an episode
+TOLERANCE = 1e-5  # of a step's residual over the weight; a learner explores by far more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +48,24 @@ class Task:
             max_episode_steps=None,
         )
 
+    def coarse_env(self) -> SimulatorEnv:
+        """One to train with: steps that fail are not halved, the episode is cut there."""
+        env = self.env().unwrapped
+        fine = env.simulator
+        coarse = Simulator(
+            fine.robot,
+            fine.terrain,
+            fine.contact,
+            "pbfd",
+            tolerance=TOLERANCE,
+            control=Halving(min_step=env.dt),
+        )
+        return SimulatorEnv(coarse, env.task, dt=env.dt, duration=DURATION)
+
 
 TASKS = {
-    "hopper": Task(name=HOPPER, period=0.02, steps=300_000),
-    "walker": Task(name=WALKER, period=0.02, steps=409_600, options={"spread": 0.3}),
+    "hopper": Task(name="nmdp-pin/Hopper-v0", period=0.02, steps=300_000),
+    "walker": Task(
+        name="nmdp-pin/Walker3D-v0", period=0.02, steps=409_600, options={"spread": 0.3}
+    ),
 }

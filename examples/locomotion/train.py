@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from policy import Policy
-from task import DURATION, TASKS, Task
+from task import TASKS, Task
 from trial import tried
+
+from nmdp_pin.adapters.vector_env import SimulatorVectorEnv
 
 if TYPE_CHECKING:
     from learning import Learning
@@ -55,11 +57,10 @@ def main() -> None:
 
 def train(task: Task, name: str, *, steps: int, seed: int, out: Path) -> Path:
     """Train a policy; returns the file that it is in."""
-    from batch_env import BatchEnv  # with JAX and skrl: a test needs neither
-    from learning import learn
+    from learning import learn  # with JAX and skrl: a test needs neither
 
     began = time.process_time()
-    env = BatchEnv(task.env().unwrapped, task.copies, duration=DURATION)
+    env = SimulatorVectorEnv(task.coarse_env(), task.copies)
     for update, learning in enumerate(learn(env, steps=steps, seed=seed, **task.options), start=1):
         if update % 10 == 0 and learning.returns:
             returns, lengths = (x[-LATE:] for x in (learning.returns, learning.lengths))

@@ -168,7 +168,8 @@ class StepAction(crocoddyl.ActionModelAbstract):
                 f"{simulator.vector.nx}; make it over VectorState(simulator.robot.model)"
             )
         effort = np.array(robot.model.effortLimit[robot.driven], dtype=float)
-        self.u_lb, self.u_ub = -effort, effort
+        held = np.zeros(self.nu) if self.hold.tau is None else self.hold.tau[robot.driven]
+        self.u_lb, self.u_ub = -effort - held, effort - held
 
     def calc(self, data: StepData, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """Compute the end of the step and its cost; without u, the cost of the last knot."""

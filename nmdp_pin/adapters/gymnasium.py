@@ -1,21 +1,17 @@
-"""Environments of Gymnasium; the import registers `nmdp-pin/Hopper-v0` and `Walker3D-v0`."""
+"""Environments of Gymnasium; the import registers those that are bundled."""
 
 import time
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 
-from nmdp_pin._contact import FrictionCone, WrenchSpace, stiffness_for_static_depth
-from nmdp_pin._integrators import StepResult, integrator_named
-from nmdp_pin._robot import Robot, load_robot
+from nmdp_pin._integrators import StepResult
 from nmdp_pin._sensors.sensors import Readings, Sensors
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.step_control import Halving
 from nmdp_pin._state.state import State
-from nmdp_pin._terrain import Plane, Terrain
-from nmdp_pin.adapters.locomotion import Base, Forward
+from nmdp_pin.adapters.locomotion import Forward
 from nmdp_pin.adapters.motors import Motors
+from nmdp_pin.adapters.task import States, Task
 from nmdp_pin.errors import MissingExtra, StateError
 
 try:
@@ -24,44 +20,44 @@ try:
 except ImportError as error:
     raise MissingExtra("gymnasium", "gym") from error
 
-HOPPER, WALKER = "nmdp-pin/Hopper-v0", "nmdp-pin/Walker3D-v0"
-STATIC_DEPTH = 1e-3  # [m] at which all contact points together carry the robot
-LARGEST = 1e6  # in the unit of a sensor, that is observed
-MIN_STEP = 1e-3  # [s] a learner rather loses an episode than waits for shorter steps
+__all__ = ["Forward", "SimulatorEnv", "States", "Task"]
+
+LARGEST = 1e6  # that is observed, in the unit of a state or sensor
 
 
 class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
     """Environment of a simulator and a task, with one action in [-1, 1] for each motor.
 
-    An episode is terminated when the robot is no longer healthy, and truncated after `duration` or
-    when a step fails, with the reason in `info["status"]`.
+    An episode is terminated where the task says so, and truncated after `duration` or when a step
+    fails, with the reason in `info["status"]`.
 
     Args:
         simulator: simulator of the steps.
-        task: observations and rewards.
+        task: a `Task`, or an object with its functions; or a function of the robot that makes one,
+            such as `Forward(...)`.
         action: meaning of an action: "target" of a joint or "torque" of a motor.
         dt: length of a step [s].
         duration: length of an episode [s].
-        terminate_when_unhealthy: whether an episode ends when the robot falls.
+        terminate: whether the task may end an episode.
         sensors: what is observed instead of the task's observation: the readings one after another,
             or by name where one is a picture; the seed of an episode is that of their noise.
         render_mode: "human": page in the browser, in real time; "rgb_array": `render` returns
             pictures (extra `video`); None: no rendering.
 
     Raises:
-        StateError: the base is fixed, or dt, duration or render_mode cannot be used.
+        StateError: dt, duration or render_mode cannot be used, or the task the robot.
         ControlError: the kind of action is unknown, or a motor has no effort limit.
     """
 
     def __init__(
         self,
         simulator: Simulator,
-        task: Forward,
+        task: Any,
         *,
         action: str = "target",
         dt: float = 0.02,
         duration: float = 8.0,
-        terminate_when_unhealthy: bool = True,
+        terminate: bool = True,
         sensors: Sensors | None = None,
         render_mode: str | None = None,
     ) -> None:
@@ -74,18 +70,20 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
                 f"render_mode must be None, 'human' or 'rgb_array', got {render_mode!r}"
             )
         robot = simulator.robot
-        self.simulator, self.task, self.dt, self.render_mode = simulator, task, dt, render_mode
-        self.motors, self.base = Motors(robot, action), Base.of(robot)
-        self.duration, self.terminates = duration, terminate_when_unhealthy
-        self._state = simulator.state()
+        self.simulator, self.dt, self.render_mode = simulator, dt, render_mode
+        self.task = task(robot) if callable(task) else task
+        self.motors = Motors(robot, action)
+        self.duration, self.terminates = duration, terminate
+        self._state, self._goal = self.begin(np.random.default_rng(0))
         self._view: Any = None
         self._forces: np.ndarray | None = None  # of the last step [N]
         self._shown_until = 0.0  # clock time of the last step shown [s]
         self.sensors = sensors
         self._readings = None if sensors is None else sensors.read(self._state)
-        low, high = task.observed_range(self.base, self._state)
-        self.observation_space = spaces.Box(low, high, dtype=np.float64)
-        if self._readings is not None:
+        if self._readings is None:
+            shape = self._observed().shape
+            self.observation_space = spaces.Box(-LARGEST, LARGEST, shape, np.float64)
+        else:
             self.observation_space = _space_of(self._readings)
         self.action_space = spaces.Box(-1.0, 1.0, (len(self.motors),), np.float32)
 
@@ -95,6 +93,11 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
         return self._state
 
     @property
+    def goal(self) -> np.ndarray:
+        """Goal of the episode; empty where the task has none."""
+        return self._goal
+
+    @property
     def readings(self) -> Readings | None:
         """Last readings of the sensors; None without sensors."""
         return self._readings
@@ -102,16 +105,15 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode near the standing pose.
+        """Begin an episode as the task does.
 
         Args:
             seed: seed of the start; None: continue the random numbers.
             options: {"state": State} starts there instead.
         """
         super().reset(seed=seed)
-        given = (options or {}).get("state")
-        if given is None:
-            given = self.simulator.state(*self.task.start(self.simulator.robot, self.np_random))
+        start, self._goal = self.begin(self.np_random)
+        given = (options or {}).get("state", start)
         self._state, self._forces = given, None
         self._end = given.t + self.duration
         if self.sensors is not None:
@@ -130,13 +132,16 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
         self._state, self._forces = result.state, result.contact_forces
         if self.sensors is not None:
             self._readings = self.sensors.read(result, self._readings)
-        rewards = self.task.rewards(self.base, before, result.state, action)
-        info |= rewards | {"x_position": float(result.state.q[self.base.ground[0]])}
-        terminated = self.terminates and not self.task.healthy(self.base, result.state)
+        after = self._seen(result.state)
+        reward = self.task.reward(self._seen(before), after, action)
+        if isinstance(reward, dict):
+            info |= reward
+            reward = sum(reward.values())
+        terminated = self.terminates and bool(self.task.terminated(after))
         truncated = result.state.t > self._end - 0.5 * self.dt
         if self.render_mode == "human":
             self._show(result)
-        return self._observed(), sum(rewards.values()), terminated, truncated, info
+        return self._observed(), float(reward), terminated, truncated, info
 
     def render(self) -> np.ndarray | None:
         """Picture of the state with render_mode "rgb_array", shape (540, 960, 3), 0 to 255.
@@ -163,12 +168,20 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
             self._view.close()
             self._view = None
 
+    def begin(self, random: np.random.Generator) -> tuple[State, np.ndarray]:
+        """Draw a start and a goal of the task."""
+        q, v, *goal = self.task.reset(self.simulator, random)
+        return self.simulator.state(q, v), np.concatenate([[], *goal])
+
+    def _seen(self, state: State) -> States:
+        return States(np.float64(state.t), state.q, state.v, self._goal)
+
     def _observed(self) -> Any:
         if self._readings is None:
-            return self.task.observation(self.base, self._state)
+            return bounded(np.asarray(self.task.observation(self._seen(self._state)), float))
         if isinstance(self.observation_space, spaces.Dict):
-            return {name: _bounded(value) for name, value in self._readings.items()}
-        return _bounded(self._readings.vector)
+            return {name: bounded(value) for name, value in self._readings.items()}
+        return bounded(self._readings.vector)
 
     def _show(self, result: StepResult) -> None:
         from nmdp_pin.viz.viewer import Viewer
@@ -193,70 +206,21 @@ def _space_of(readings: Readings) -> spaces.Space[Any]:
     return spaces.Dict(found)
 
 
-def _bounded(value: np.ndarray) -> np.ndarray:
-    """Readings within the bounds of their space."""
+def bounded(value: np.ndarray) -> np.ndarray:
+    """Observations within the bounds of their space."""
     return np.clip(value, -LARGEST, LARGEST) if value.dtype == float else value
 
 
-def simulator_for(
-    robot: Robot, *, method: str = "pbfd", friction: float = 0.9, **options: Any
-) -> Simulator:
-    """Simulator of a robot on level ground.
-
-    Args:
-        robot: the robot.
-        method: name of the integrator.
-        friction: friction coefficient of the ground.
-        options: options of the simulator and of the method.
-    """
-    law_type = integrator_named(method).law_type
-    law = _cone(robot) if law_type is WrenchSpace else law_type()
-    ground = Terrain([Plane(friction=friction)])
-    return Simulator(
-        robot, ground, law, method, **{"control": Halving(min_step=MIN_STEP), **options}
-    )
-
-
-def _cone(robot: Robot) -> FrictionCone:
-    """A friction cone whose contacts carry the robot at `STATIC_DEPTH`."""
-    n = max(len(robot.contact_points), 1)
-    mass = float(pin.computeTotalMass(robot.model))
-    k = stiffness_for_static_depth(mass, n, STATIC_DEPTH, 2)
-    return FrictionCone(stiffness=k, power=2, directions=8)
-
-
-def hopper(
-    *, method: str = "pbfd", friction: float = 0.9, task: Forward | None = None, **options: Any
-) -> SimulatorEnv:
-    """Planar hopper with the rewards of Gymnasium's Hopper.
-
-    Args:
-        method: name of the integrator.
-        friction: friction coefficient of the ground.
-        task: task with other rewards; None: that of the benchmark.
-        options: options of `SimulatorEnv`.
-    """
-    simulator = simulator_for(load_robot("gym-hopper"), method=method, friction=friction)
-    task = task or Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2)
-    return SimulatorEnv(simulator, task, **options)
-
-
-def walker(
-    *, method: str = "pbfd", friction: float = 0.9, task: Forward | None = None, **options: Any
-) -> SimulatorEnv:
-    """Walker in space with the rewards of Gymnasium's Walker2d, less its sideways speed.
-
-    Args:
-        method: name of the integrator.
-        friction: friction coefficient of the ground.
-        task: task with other rewards; None: that of the benchmark.
-        options: options of `SimulatorEnv`.
-    """
-    simulator = simulator_for(load_robot("gym-walker"), method=method, friction=friction)
-    task = task or Forward(healthy_height=(0.8, 2.0), healthy_tilt=1.0, lateral_weight=1.0)
-    return SimulatorEnv(simulator, task, **options)
-
-
-for _name, _function in ((HOPPER, hopper), (WALKER, walker)):
-    if _name not in gymnasium.registry:
-        gymnasium.register(_name, entry_point=f"{__name__}:{_function.__name__}")
+_BUNDLED = {
+    "Hopper-v0": "hopper",
+    "Walker3D-v0": "walker",
+    "Balance-v0": "balance",
+    "Reach-v0": "reach",
+    "Push-v0": "push",
+    "Pick-v0": "pick",
+}
+for _name, _function in _BUNDLED.items():
+    if f"nmdp-pin/{_name}" not in gymnasium.registry:
+        gymnasium.register(
+            f"nmdp-pin/{_name}", entry_point=f"nmdp_pin.adapters.bundled_tasks:{_function}"
+        )

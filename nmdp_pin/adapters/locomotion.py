@@ -1,30 +1,22 @@
-"""Locomotion tasks: observations, rewards and ends of episodes."""
+"""Tasks of locomotion."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
-from nmdp_pin._state.state import State
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin.adapters.task import Start, States, near
 from nmdp_pin.errors import StateError
 
 FARTHEST = 100.0  # [m, rad] what is observed of a configuration lies within it
 
 
-class States(NamedTuple):
-    """States of n robots, as `State`: shapes (n,), (n, nq) and (n, nv)."""
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-
-
 @dataclass(frozen=True, kw_only=True)
 class Forward:
-    """Task of moving forward along x and staying upright, of one robot or many at a time.
+    """Moving forward along x and staying upright; called with a robot, its task.
 
     Reward of a step: forward_weight * speed along x + healthy_reward - control_weight * |a|^2
     - lateral_weight * |speed along y|, with a the action in [-1, 1].
@@ -49,47 +41,13 @@ class Forward:
     noise: float = 5e-3
     fastest: float = 10.0
 
-    def start(self, robot: Robot, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """A configuration and a velocity near the standing pose."""
-        nv = robot.model.nv
-        dq, v = random.uniform(-self.noise, self.noise, (2, nv))
-        return pin.integrate(robot.model, robot.standing, dq), v
+    def __call__(self, robot: Robot) -> "Locomotion":
+        """The task of a robot.
 
-    def observation(self, base: "Base", state: State | States) -> np.ndarray:
-        """Configuration without the position on the ground, then v clipped to `fastest`."""
-        q = np.delete(state.q, base.ground, axis=-1)
-        if base.rotation is not None:
-            # A quaternion and its opposite are the same rotation.
-            here = base.rotation - len(base.ground)
-            q[..., here : here + 4] *= np.where(q[..., here + 3 : here + 4] < 0.0, -1.0, 1.0)
-        result: np.ndarray = np.clip(
-            np.concatenate([q, state.v], axis=-1), *self.observed_range(base, state)
-        )
-        return result
-
-    def observed_range(self, base: "Base", state: State | States) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds of the observations, all finite."""
-        n, nv = state.q.shape[-1] - len(base.ground), state.v.shape[-1]
-        high = np.concatenate([np.full(n, FARTHEST), np.full(nv, self.fastest)])
-        return -high, high
-
-    def healthy(self, base: "Base", state: State | States) -> Any:
-        """Whether the robot is upright."""
-        (low, high), height = self.healthy_height, state.q[..., base.height]
-        return (low < height) & (height < high) & (np.abs(base.tilt(state.q)) < self.healthy_tilt)
-
-    def rewards(
-        self, base: "Base", before: State | States, after: State | States, action: np.ndarray
-    ) -> dict[str, Any]:
-        """The terms of the reward by name; their sum is the reward."""
-        moved, time = base.place(after.q) - base.place(before.q), np.subtract(after.t, before.t)
-        speed = moved / time[..., None]
-        return {
-            "reward_forward": self.forward_weight * speed[..., 0],
-            "reward_healthy": self.healthy_reward * self.healthy(base, after),
-            "reward_control": -self.control_weight * np.square(action).sum(axis=-1),
-            "reward_lateral": -self.lateral_weight * np.abs(speed[..., 1:]).sum(axis=-1),
-        }
+        Raises:
+            StateError: its base is fixed.
+        """
+        return Locomotion(self, Base.of(robot))
 
 
 @dataclass(frozen=True)
@@ -144,3 +102,53 @@ class Base:
             return 0.0
         x, y = q[..., self.rotation], q[..., self.rotation + 1]
         return np.arccos(np.clip(1.0 - 2.0 * (x * x + y * y), -1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Locomotion:
+    """A `Task` of locomotion.
+
+    Args:
+        forward: what is rewarded.
+        base: of the robot.
+    """
+
+    forward: Forward
+    base: Base
+
+    def reset(self, simulator: Simulator, random: np.random.Generator) -> Start:
+        """A configuration and a velocity near the standing pose."""
+        return near(simulator.robot, random, self.forward.noise)
+
+    def observation(self, state: States) -> np.ndarray:
+        """Configuration without the position on the ground, then v clipped to `fastest`."""
+        base, fastest = self.base, self.forward.fastest
+        q = np.delete(state.q, base.ground, axis=-1)
+        if base.rotation is not None:
+            # A quaternion and its opposite are the same rotation.
+            here = base.rotation - len(base.ground)
+            q[..., here : here + 4] *= np.where(q[..., here + 3 : here + 4] < 0.0, -1.0, 1.0)
+        parts = [np.clip(q, -FARTHEST, FARTHEST), np.clip(state.v, -fastest, fastest)]
+        return np.concatenate(parts, axis=-1)
+
+    def healthy(self, state: States) -> Any:
+        """Whether the robot is upright."""
+        (low, high), height = self.forward.healthy_height, state.q[..., self.base.height]
+        tilt = np.abs(self.base.tilt(state.q))
+        return (low < height) & (height < high) & (tilt < self.forward.healthy_tilt)
+
+    def terminated(self, state: States) -> Any:
+        """Whether it is not."""
+        return ~self.healthy(state)
+
+    def reward(self, before: States, after: States, action: np.ndarray) -> dict[str, Any]:
+        """The terms of the reward by name; their sum is the reward."""
+        given, base = self.forward, self.base
+        moved, time = base.place(after.q) - base.place(before.q), np.subtract(after.t, before.t)
+        speed = moved / time[..., None]
+        return {
+            "reward_forward": given.forward_weight * speed[..., 0],
+            "reward_healthy": given.healthy_reward * self.healthy(after),
+            "reward_control": -given.control_weight * np.square(action).sum(axis=-1),
+            "reward_lateral": -given.lateral_weight * np.abs(speed[..., 1:]).sum(axis=-1),
+        }

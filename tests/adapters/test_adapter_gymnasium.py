@@ -12,18 +12,17 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from nmdp_pin import Sensors, load_robot  # noqa: E402
 from nmdp_pin._integrators.vi_newton import ViNewton  # noqa: E402
 from nmdp_pin._simulator.step_control import Halving  # noqa: E402
-from nmdp_pin.adapters.gymnasium import (  # noqa: E402
-    HOPPER,
-    WALKER,
-    SimulatorEnv,
-    simulator_for,
-)
+from nmdp_pin.adapters.bundled_tasks import ObjectAt, simulator_for  # noqa: E402
+from nmdp_pin.adapters.gymnasium import SimulatorEnv, Task  # noqa: E402
 from nmdp_pin.adapters.locomotion import Base, Forward  # noqa: E402
 from nmdp_pin.adapters.motors import Motors  # noqa: E402
 from nmdp_pin.errors import ControlError, StateError, ViewerError  # noqa: E402
 from nmdp_pin.sensors import Accelerometer, Gyroscope, JointPositions  # noqa: E402
 
-IDS = (HOPPER, WALKER)
+HOPPER, WALKER = "nmdp-pin/Hopper-v0", "nmdp-pin/Walker3D-v0"
+TASKS = [
+    f"nmdp-pin/{name}-v0" for name in ("Hopper", "Walker3D", "Balance", "Reach", "Push", "Pick")
+]
 STEPS = 10
 FALL = 1e-9  # rounding
 PAST = 0.1  # [rad] a joint may go past its range: twice what the stop gives at full torque
@@ -42,14 +41,14 @@ def run(env, steps, seed=3):
     return np.array(observed), np.array(rewards), ends
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", TASKS)
 def test_check_env_passes(name):
-    """Gymnasium's checker finds nothing, not even a warning."""
+    """Gymnasium's checker finds nothing in any bundled task, not even a warning."""
     env = gymnasium.make(name)
     check_env(env.unwrapped, skip_render_check=True)
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", [HOPPER, WALKER])
 def test_seeds_are_deterministic(name):
     """The same seed and actions give the same bits in another environment; another seed others."""
     first, second = (gymnasium.make(name) for _ in range(2))
@@ -119,7 +118,7 @@ def test_episode_ends():
     lying = simulator.state(np.array([0.0, 0.3, 1.5, 0.0, 0.0, 0.0]), t=5.0)
     task = Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2)
     for ends in (True, False):
-        env = SimulatorEnv(simulator, task, terminate_when_unhealthy=ends, duration=0.04)
+        env = SimulatorEnv(simulator, task, terminate=ends, duration=0.04)
         env.reset(options={"state": lying})
         _, _, terminated, truncated, info = env.step(np.zeros(3))
         assert (terminated, truncated) == (ends, False)
@@ -162,12 +161,12 @@ def test_joints_keep_their_range():
 def test_quaternions_are_observed_once():
     """A rotation is observed alike by both of its quaternions, without the place on the ground."""
     simulator = simulator_for(load_robot("walker"))
-    task, base = Forward(healthy_height=(0.8, 2.0), healthy_tilt=1.0), Base.of(simulator.robot)
+    task = Forward(healthy_height=(0.8, 2.0), healthy_tilt=1.0)(simulator.robot)
     q = simulator.robot.standing.copy()
     flipped = q.copy()
     flipped[3:7] *= -1.0
     flipped[:2] = 5.0
-    one, other = (task.observation(base, simulator.state(p)) for p in (q, flipped))
+    one, other = (task.observation(simulator.state(p)) for p in (q, flipped))
     np.testing.assert_array_equal(one, other)
     assert len(one) == simulator.vector.nx - 2
 
@@ -236,3 +235,34 @@ def test_pictures_are_observed_by_name():
     observed, _ = env.reset(seed=0)
     assert observed["camera"].shape == (24, 32, 3)
     assert observed["gyroscope"].shape == (3,)
+
+
+def test_tasks_of_ones_own():
+    """Functions make a task of a fixed arm: what they return is observed, rewarded and ends it."""
+    arm = load_robot("finger")
+    task = Task(
+        reward=lambda before, after, action: after.q[..., 0] - before.q[..., 0],
+        observation=lambda state: state.q - state.goal,
+        terminated=lambda state: state.q[..., 0] > 0.01,
+        reset=lambda simulator, random: (np.zeros(1), np.zeros(1), random.uniform(size=1)),
+    )
+    env = SimulatorEnv(simulator_for(arm, method="ne-nmdp"), task, action="torque")
+    check_env(env, skip_render_check=True)
+    observed, _ = env.reset(seed=0)
+    assert observed == -env.goal
+    total, over = 0.0, False
+    while not over:
+        observed, reward, over, _, _ = env.step(np.full(1, 0.1, np.float32))
+        total += reward
+    assert env.state.q[0] == pytest.approx(total)
+    assert total > 0.01
+
+
+def test_objects_are_rewarded_where_they_shall_be():
+    """The reward of a pick is the distance from the goal, here of the cube at rest."""
+    env = gymnasium.make("nmdp-pin/Pick-v0").unwrapped
+    env.reset(seed=2)
+    assert isinstance(env.task, ObjectAt)
+    *_, info = env.step(np.zeros(2, np.float32))
+    assert 0.06 <= env.goal[0] <= 0.2
+    assert info["reward_distance"] == pytest.approx(0.025 - env.goal[0], abs=2e-3)

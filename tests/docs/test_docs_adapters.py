@@ -20,11 +20,14 @@ def names():
 
 def test_the_code_runs(names):
     """Every adapter does its work: a torque found, a batch made, a plan converged and solved."""
-    assert len(code_on(PAGE)) == 6
+    assert len(code_on(PAGE)) == 8
     wanted = np.random.default_rng(0).uniform(-5.0, 5.0, (10, 3))[2]
     np.testing.assert_allclose(names["torque"], wanted, atol=1e-3)
     assert names["state"].shape == (4, 10, 13)
     assert names["converged"]
+    for u in names["solver"].us:
+        assert (np.abs(u) <= names["running"].u_ub).all()
+    assert names["observations"].shape == (8, 2)
     assert names["solved"]
     assert np.linalg.norm(names["plan"][-1][:3] - names["plan"][0][:3] - [0.5, 0, 0]) < 0.15 + 1e-9
     assert names["env"].observation_space.contains(names["observation"])
@@ -39,7 +42,8 @@ def test_the_ground_is_as_hard_as_it_says(names):
 
 def test_keywords_of_the_environments():
     """The table has them all, with their defaults."""
-    from nmdp_pin.adapters.gymnasium import SimulatorEnv, hopper
+    from nmdp_pin.adapters.bundled_tasks import hopper
+    from nmdp_pin.adapters.gymnasium import SimulatorEnv
 
     table = PAGE[PAGE.index("| keyword |") :].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.splitlines()[2:]]

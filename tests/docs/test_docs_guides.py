@@ -13,7 +13,14 @@ HEIGHT = 0.005  # [m]; the last digit of a search may change with the solver
 
 @pytest.mark.parametrize(
     "name",
-    ["control_and_sensing.md", "getting_started.md", "scenarios.md", "scenes.md", "terrain.md"],
+    [
+        "control_and_sensing.md",
+        "getting_started.md",
+        "planning.md",
+        "scenarios.md",
+        "scenes.md",
+        "terrain.md",
+    ],
 )
 def test_the_code_runs(name, tmp_path, monkeypatch):
     """A reader who pastes it into a file gets no error."""

@@ -1,5 +1,6 @@
 """The examples run as they stand and do what they say."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ def test_every_example_is_tested():
     files = Path(__file__).parents[1].rglob("test_*.py")
     text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     for path in EXAMPLES.glob("*.py"):
-        assert f'output("{path.stem}"' in text
+        assert re.search(rf'(output|load)\("{path.stem}"', text), path.stem
 
 
 def test_first_steps(tmp_path):

@@ -27,7 +27,7 @@ LAYERS = (
     ("_simulator", "papers.methods"),
     ("_jax",),
     ("_derivatives", "rollout", "device", "_sensors"),
-    ("contact", "control", "derivatives", "sensors", "terrain"),
+    ("contact", "control", "derivatives", "planning", "sensors", "terrain"),
     ("_scenario", "_runs", "testing"),
     ("viz",),
     ("_sweep", "adapters"),
