@@ -15,7 +15,6 @@ import gc
 import hashlib
 import logging
 import pickle
-import uuid
 from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import Any, ClassVar
@@ -34,6 +33,8 @@ from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
 
 from nmdp_pin._kernels.compiler import kernel_cache
+from nmdp_pin._kernels.compiler.linkage import name_internals, set_linkage
+from nmdp_pin._kernels.compiler.processor import machine_of, target_of
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009  # has no stub
@@ -60,16 +61,16 @@ _USED: tuple[tuple[Any, str | None, str], ...] = (
     (JITCodeLibrary, None, "_codegen _final_module _finalized _linking_libraries _reload_init"),
     (JITCodeLibrary, None, "_optimize_final_module _finalize_final_module _raise_if_finalized"),
     (JITCodeLibrary, None, "_shared_module _get_module_for_linking finalize"),
+    (JITCodeLibrary, None, "_compiled_object enable_object_caching"),
     (JITCodeLibrary.get_pointer_to_function, "self name", ""),
     (JITCodeLibrary._unserialize, "codegen state", ""),
     (JITCPUCodegen.set_env, "self env_name env", ""),
-    (JITCPUCodegen, None, "_engine _library_class"),
+    (JITCPUCodegen, None, "_customize_tm_options _engine _library_class _tm magic_tuple"),
     (lookup_environment, "env_name", ""),
     (ConfigStack.top_or_none, "", ""),
     # What is compiled is kept in files that nobody else can have written.
     (_CompileResult, None, "_rebuild _reduce _replace entry_point fndesc library lifted signature"),
     (JITCodeLibrary, None, "has_dynamic_globals"),
-    (JITCPUCodegen, None, "magic_tuple"),
     (dumps, "obj", ""),
     # Half of Numba's time goes into what it does again.
     (_Flags, None, "_values no_compile no_cpython_wrapper nrt"),
@@ -129,6 +130,10 @@ class Kernel(CPUDispatcher):
                     return super().compile(types_of)
             finally:
                 Kernel._depth -= 1
+
+    def is_kept(self, types_of: Any) -> bool:
+        """Whether a version for types of arguments is on disk."""
+        return bool(self._cache.content(types_of, self.targetctx))
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Typing of a call; kernels are not compiled for a certain number."""
@@ -200,6 +205,7 @@ def _quick(context: Any) -> Iterator[None]:
             (PostProcessor, "run", _postponing(PostProcessor.run)),
             (_CONFIG, "OPT", type(_CONFIG.OPT)(1)),
             (codegen, "_library_class", KernelLibrary),
+            (codegen, "_tm", machine_of(codegen)),
             (codegen, "set_env", functools.partial(_set_env, codegen, codegen.set_env)),
             (flags, "__eq__", _are_equal),
             (flags, "__hash__", lambda flags: hash(flags.nrt)),  # two of one are rare
@@ -288,11 +294,18 @@ class _Cache(NullCache):
         """Name of the file of a version."""
         return f"{self._place}.{hashlib.sha256(repr(types_of).encode()).hexdigest()[:16]}"
 
+    def content(self, signature: Any, context: Any) -> bytes | None:
+        """What is kept of the version for a signature."""
+        types_of, target = sigutils.normalize_signature(signature), target_of(context.codegen())
+        return kernel_cache.read(target, self._name(types_of)) if self._keeps else None
+
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The version for a signature, or None where it is not kept."""
         context.refresh()
-        types_of, target = sigutils.normalize_signature(signature), context.codegen().magic_tuple()
-        content = kernel_cache.read(target, self._name(types_of)) if self._keeps else None
+        content, types_of = (
+            self.content(signature, context),
+            sigutils.normalize_signature(signature),
+        )
         found, version = pickle.loads(content) if content else (None, ())
         return _CompileResult._rebuild(context, *version) if found == types_of else None
 
@@ -300,10 +313,7 @@ class _Cache(NullCache):
         """Keep a version that has machine code, without addresses of this process."""
         moves = not version.library.has_dynamic_globals and all(x.can_cache for x in version.lifted)
         if self._keeps and moves and version.entry_point is not None:
-            types_of, target = (
-                sigutils.normalize_signature(signature),
-                version.codegen.magic_tuple(),
-            )
+            types_of, target = sigutils.normalize_signature(signature), target_of(version.codegen)
             kernel_cache.write(target, self._name(types_of), dumps((types_of, version._reduce())))
 
 
@@ -339,12 +349,16 @@ class KernelLibrary(JITCodeLibrary):
         self._is_executable = True
         for module in self._callees({self}):
             self._final_module.link_in(module)
-        _set_linkage(self._final_module, "weak_odr", "internal")
-        _name_internals(self._final_module)
+        set_linkage(self._final_module, "weak_odr", "internal")
+        name_internals(self._final_module)
         self._optimize_final_module()
         self._final_module.verify()
-        self._finalize_final_module()
         codegen: Any = self._codegen
+        code = machine_of(codegen).emit_object(self._final_module)
+        self.enable_object_caching()
+        self._compiled_object = code  # for the engine, which takes it instead of making its own
+        self._finalize_final_module()
+        self._compiled_object = code  # for what is kept
         for variable in self._final_module.global_variables:
             environment = lookup_environment(variable.name)
             if variable.name.startswith("_ZN08NumbaEnv") and environment is not None:
@@ -361,8 +375,8 @@ class KernelLibrary(JITCodeLibrary):
             code = library._final_module if lazy else library._get_module_for_linking()
             module = code.clone()
             # what is linked only where it is called would be lost before its caller comes
-            _set_linkage(module, "external", "weak_odr")
-            _set_linkage(module, "linkonce_odr", "weak_odr")
+            set_linkage(module, "external", "weak_odr")
+            set_linkage(module, "linkonce_odr", "weak_odr")
             yield module
             if lazy:
                 yield from library._callees(seen)
@@ -375,26 +389,7 @@ class KernelLibrary(JITCodeLibrary):
             result = self._final_module.clone()
             for module in self._callees({self}):
                 result.link_in(module)
-            _set_linkage(result, "weak_odr", "internal")
-            _set_linkage(result, "external", "linkonce_odr")
+            set_linkage(result, "weak_odr", "internal")
+            set_linkage(result, "external", "linkonce_odr")
             self._shared_module = result
         return self._shared_module
-
-
-def _name_internals(module: Any) -> None:
-    """Give what is internal to a module names that no other module has, of any process.
-
-    LLVM finds callees by name, internal ones too, in all the machine code that was loaded. Code
-    that was kept has callees of the same names as new code, with arguments that are not read.
-    """
-    tag = uuid.uuid4().hex
-    for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.linkage.name == "internal":
-            value.name = f"{value.name}.{tag}"
-
-
-def _set_linkage(module: Any, before: str, after: str) -> None:
-    """Change the linkage of the functions of a module that have a certain one."""
-    for function in module.functions:
-        if not function.is_declaration and function.linkage.name == before:
-            function.linkage = after
