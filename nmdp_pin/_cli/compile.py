@@ -1,7 +1,6 @@
 """`nmdp-pin compile`: compile kernels before they are used."""
 
 from nmdp_pin._cli.terminal import Quiet
-from nmdp_pin._parallel.tasks import shown
 from nmdp_pin._runs.compilation import all_parts, compile_parts
 
 
@@ -10,6 +9,4 @@ def compile(quiet: Quiet = False) -> None:
 
     Those that are kept already are read. What is missing is otherwise compiled when it is used.
     """
-    parts = all_parts()
-    with shown(not quiet, "parts of the kernels are compiled", len(parts)) as show:
-        compile_parts(parts, show)
+    compile_parts(all_parts(), progress=not quiet)

@@ -27,7 +27,6 @@ from nmdp_pin._cli.terminal import (
 )
 from nmdp_pin._cli.view import animate, live_viewer, replay_live
 from nmdp_pin._integrators.integrator import StepResult
-from nmdp_pin._parallel.tasks import shown
 from nmdp_pin._runs.compilation import compile_parts, parts_of
 from nmdp_pin._runs.motion import motion_of
 from nmdp_pin._runs.recording import Recording
@@ -92,14 +91,14 @@ class RunCommand:
             force=self.force,
         )
         scenario = self._load()
-        with Compilation(quiet=self.quiet):
+        with Compilation(quiet=self.quiet) as compilation:
             setup = scenario.build(visuals=self.view or bool(self.html or self.video))
             warnings = [] if self.quiet else start_warnings(setup)
             if parts := parts_of(scenario, setup):
                 if not self.quiet:
                     note(_COMPILES)
-                with shown(not self.quiet, "parts are compiled", len(parts)) as show:
-                    compile_parts(parts, show)
+                compilation.start()
+                compile_parts(parts)
             compile_kernels(scenario, setup)
         live = live_viewer(scenario, setup, port=self.port) if self.view else nullcontext()
         with live as viewer:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._kernels.geometry import shape_selection, shapes, shares
-from nmdp_pin._parallel.tasks import Progress, side_by_side
+from nmdp_pin._parallel.tasks import Progress, shown, side_by_side
 from nmdp_pin._runs.run import compile_kernels
 from nmdp_pin._scenario import Scenario, Setup
 from nmdp_pin.derivatives import step_derivatives
@@ -31,6 +31,7 @@ _ALL: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("step", "sliding-box", ("integrator.name='pbfd'",)),
     ("derivative", "sliding-box", ("integrator.name='pbfd'",)),
     ("step", "robosimian-jump-paper", ("integrator.preset='paper'",)),
+    ("derivative", "go2-stand", ("integrator.name='pbd-nmdp'",)),
     ("step", "go2-stand", ("integrator.name='ne-mdp'",)),
     ("step", "go2-stand", ("integrator.name='ne-ncp'",)),
     ("step", "bin-of-parts", ()),
@@ -61,16 +62,17 @@ def parts_of(scenario: Scenario, setup: Setup) -> list[Part]:
     return [(use, scenario.resolved()) for use in ("step", "shapes")]
 
 
-def compile_parts(parts: Sequence[Part], show: Progress) -> None:
+def compile_parts(parts: Sequence[Part], *, progress: bool | Progress = False) -> None:
     """Compile parts on all cores.
 
     Args:
         parts: the parts.
-        show: called with the numbers of done and of all parts.
+        progress: True draws a bar on a terminal; a function is called with the number of parts done
+            and the number of all.
     """
-    show(0, len(parts))
-    for done, _ in enumerate(side_by_side(_compile, None, parts, n_jobs=-1), 1):
-        show(done, len(parts))
+    with shown(progress, "parts of the kernels are compiled", len(parts)) as show:
+        for done, _ in enumerate(side_by_side(_compile, None, parts, n_jobs=-1), 1):
+            show(done, len(parts))
 
 
 def _compile(shared: None, part: Part) -> None:

@@ -44,7 +44,7 @@ def test_a_part_says_nothing(monkeypatch):
         "side_by_side",
         lambda function, shared, tasks, n_jobs: ((0, function(shared, task)) for task in tasks),
     )
-    compilation.compile_parts([part], lambda *counts: shown.append(counts))
+    compilation.compile_parts([part], progress=lambda *counts: shown.append(counts))
     assert levels == [compilation.logging.ERROR]
     assert logger.level == before
-    assert shown == [(0, 1), (1, 1)]
+    assert shown == [(1, 1)]
