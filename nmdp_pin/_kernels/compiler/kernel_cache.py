@@ -143,6 +143,15 @@ def _make(folder: Path) -> None:
 
 
 @functools.cache
+def announce() -> None:
+    """Log, once, that what is not kept is compiled, which takes long."""
+    logging.getLogger("nmdp_pin").warning(
+        "nmdp-pin compiles the kernels of a method, once per installation; this takes up to a "
+        "minute"
+    )
+
+
+@functools.cache
 def _warn_once(folder: Path, reason: str) -> None:
     """Log that nothing is kept in a folder."""
     logging.getLogger("nmdp_pin").warning(

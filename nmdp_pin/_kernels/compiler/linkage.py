@@ -23,3 +23,9 @@ def set_linkage(module: Any, before: str, after: str) -> None:
     for function in module.functions:
         if not function.is_declaration and function.linkage.name == before:
             function.linkage = after
+
+
+def names_in(module: Any) -> list[str]:
+    """Names of the functions and variables that a module defines."""
+    values = (*module.functions, *module.global_variables)
+    return [value.name for value in values if not value.is_declaration]

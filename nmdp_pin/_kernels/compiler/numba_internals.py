@@ -13,16 +13,16 @@ import contextlib
 import functools
 import gc
 import hashlib
-import logging
 import pickle
 from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import Any, ClassVar
 
+import llvmlite.binding as llvm
 import numba
 from numba.core import compiler, dispatcher, errors, event, ir, sigutils, types
 from numba.core.caching import NullCache
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, JitEngine
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.postproc import PostProcessor, VariableLifetime
@@ -33,7 +33,7 @@ from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
 
 from nmdp_pin._kernels.compiler import kernel_cache
-from nmdp_pin._kernels.compiler.linkage import name_internals, set_linkage
+from nmdp_pin._kernels.compiler.linkage import name_internals, names_in, set_linkage
 from nmdp_pin._kernels.compiler.processor import machine_of, target_of
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
@@ -60,8 +60,10 @@ _USED: tuple[tuple[Any, str | None, str], ...] = (
     # The code of callees is linked with that of their caller before it is optimised.
     (JITCodeLibrary, None, "_codegen _final_module _finalized _linking_libraries _reload_init"),
     (JITCodeLibrary, None, "_optimize_final_module _finalize_final_module _raise_if_finalized"),
-    (JITCodeLibrary, None, "_shared_module _get_module_for_linking finalize"),
-    (JITCodeLibrary, None, "_compiled_object enable_object_caching"),
+    (JITCodeLibrary, None, "_shared_module _get_module_for_linking finalize has_dynamic_globals"),
+    (JITCodeLibrary, None, "_compiled_object _set_compiled_object enable_object_caching"),
+    (JITCodeLibrary.serialize_using_object_code, "self", ""),
+    (JitEngine, None, "_defined_symbols"),
     (JITCodeLibrary.get_pointer_to_function, "self name", ""),
     (JITCodeLibrary._unserialize, "codegen state", ""),
     (JITCPUCodegen.set_env, "self env_name env", ""),
@@ -70,7 +72,6 @@ _USED: tuple[tuple[Any, str | None, str], ...] = (
     (ConfigStack.top_or_none, "", ""),
     # What is compiled is kept in files that nobody else can have written.
     (_CompileResult, None, "_rebuild _reduce _replace entry_point fndesc library lifted signature"),
-    (JITCodeLibrary, None, "has_dynamic_globals"),
     (dumps, "obj", ""),
     # Half of Numba's time goes into what it does again.
     (_Flags, None, "_values no_compile no_cpython_wrapper nrt"),
@@ -175,7 +176,7 @@ class _Compiler(_FunctionCompiler):
 
     def _customize_flags(self, flags: Any) -> Any:
         """Leave out what only Python needs where a kernel is compiled as a part of another one."""
-        _log_once()
+        kernel_cache.announce()
         # the parts that call Python inherit these flags, and are executed
         alone = Kernel._depth == 1 or not self.targetoptions["nogil"]
         flags.no_compile = flags.no_cpython_wrapper = not alone
@@ -272,15 +273,6 @@ def _tell(report: Callable[..., None], kind: str, data: Any = None, **details: A
         report(kind, data, **details)
 
 
-@functools.cache
-def _log_once() -> None:
-    """Log that compilation takes long."""
-    logging.getLogger("nmdp_pin").warning(
-        "nmdp-pin compiles the kernels of a method, once per installation; this takes up to a "
-        "minute"
-    )
-
-
 class _Cache(NullCache):
     """Kept versions of a kernel, each in a file; functions of other packages have none."""
 
@@ -321,6 +313,7 @@ class KernelLibrary(JITCodeLibrary):
     """Code of one function, which becomes executable when its address is asked for."""
 
     _is_executable = False
+    _code: bytes | None = None  # for callers, of a library that was kept
 
     def finalize(self) -> None:
         """End the code; it is not optimised."""
@@ -335,11 +328,21 @@ class KernelLibrary(JITCodeLibrary):
         self._make_executable()
         return int(super().get_pointer_to_function(name))
 
+    def serialize_using_object_code(self) -> Any:
+        """The machine code, the names in it, and the code for callers."""
+        name, kind, (machine, code) = super().serialize_using_object_code()
+        return name, kind, (machine, code, names_in(self._get_module_for_linking()))
+
     @classmethod
     def _unserialize(cls, codegen: Any, state: Any) -> Any:
-        """The library of machine code that was kept."""
-        library = super()._unserialize(codegen, state)
-        library._is_executable = True
+        """The library of machine code that was kept; the code for callers is read for them."""
+        name, _, (machine, code, names) = state
+        library = codegen.create_library(name)
+        library.enable_object_caching()
+        library._set_compiled_object(machine)
+        library._finalize_final_module()
+        codegen._engine._defined_symbols.update(names)
+        library._code, library._is_executable = code, True
         return library
 
     def _make_executable(self) -> None:
@@ -383,6 +386,8 @@ class KernelLibrary(JITCodeLibrary):
 
     def _get_module_for_linking(self) -> Any:
         """The code with that of its callees, for callers that are no kernels."""
+        if self._code is not None:
+            self._shared_module, self._code = llvm.parse_bitcode(self._code), None
         if self._is_executable:
             return super()._get_module_for_linking()
         if self._shared_module is None:
