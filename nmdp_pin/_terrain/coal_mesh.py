@@ -47,6 +47,14 @@ def box_hull(half_extents: np.ndarray) -> coal.ConvexBase:
     return coal.Convex(points, triangles)
 
 
+def convex_hull(vertices: np.ndarray) -> coal.ConvexBase:
+    """The convex hull of points, shape (v, 3)."""
+    points = coal.StdVec_Vec3s()
+    for vertex in vertices:
+        points.append(vertex)
+    return coal.Convex.convexHull(points, False, "Qt")
+
+
 def mesh_vertices(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:
     """Vertices of a mesh or of a convex polytope [m], shape (v, 3)."""
     return np.array(mesh.vertices() if isinstance(mesh, coal.BVHModelBase) else mesh.points())

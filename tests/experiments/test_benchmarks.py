@@ -42,6 +42,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     "ncp": (["touching"], {"SIDES": (2,)}),
     "noisy_targets": ([], {}),
     "obstacles": (["--robots", "solo12", "--places", "wall", "--starts", "1"], {"DURATION": 0.02}),
+    "overlaps": (["1", "cone", "box"], {}),
     "physics": (["sliding"], {"EVERY": ("ne-nmdp dissipation",)}),
     "pile": (["--parts", "2", "--time", "0.01"], {"REPEATS": 1}),
     "planar_sliding": (

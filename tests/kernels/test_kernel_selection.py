@@ -236,7 +236,7 @@ def test_faces_of_a_box_that_a_point_is_before(swept):
             if beyond[j] > 0.0 or j == np.argmax(beyond):
                 expected += 1 << j
         p = tuple((turn @ local - N).tolist())
-        assert seen_faces(ground.candidates, k, p, M) == expected
+        assert seen_faces(ground.candidates, k, p, M, (0.0, 0.0, 0.0)) == expected
         seen.add(expected & 7)
     assert len(seen) == 7
 
@@ -256,7 +256,7 @@ def test_a_disc_that_leans_over_an_edge_lies_on_the_face(up, right, high):
     p = np.array([right * 0.145, 0.01, up * (0.5 * high - 0.0065)])
     M = array_of(pin.SE3(R, p - R @ candidates.local[k]))
     expected = (8 if right > 0.0 else 0) + 16 + (32 if up > 0.0 else 0) + 4
-    assert seen_faces(candidates, k, tuple(p.tolist()), M) == expected
+    assert seen_faces(candidates, k, tuple(p.tolist()), M, (0.0, 0.0, up)) == expected
 
 
 def test_a_tip_does_not_leave_by_the_face_to_which_it_points():
@@ -268,7 +268,7 @@ def test_a_tip_does_not_leave_by_the_face_to_which_it_points():
     k, p = int(np.flatnonzero(tip)[0]), np.array([0.099, 0.01, -0.0995])
     R = pin.rpy.rpyToMatrix(0.0, np.pi / 4, 0.0)
     M = array_of(pin.SE3(R, p - R @ candidates.local[k]))
-    assert seen_faces(candidates, k, tuple(p.tolist()), M) & 7 == 1
+    assert seen_faces(candidates, k, tuple(p.tolist()), M, (0.0, 0.0, 0.0)) & 7 == 1
 
 
 def test_a_box_is_felt_on_the_sides_that_were_seen():

@@ -12,7 +12,6 @@ from physics_scenes import IMPACT, check_overlaps
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
 from nmdp_pin._kernels.geometry.planes import place_contacts
-from nmdp_pin._kernels.geometry.polytopes import RESTING
 from nmdp_pin._kernels.step.step_start import open_step
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._solvers.vi_newton import ViNewton
@@ -20,6 +19,8 @@ from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Pla
 
 COAL = 1e-6  # [m] to which coal finds distances
 SHALLOW = 0.01  # share of the depth that the deepest contact may lack
+TOO_DEEP = 1.02  # of the overlap
+DIRECTION = 1e-5  # [m] of overlap, up to which coal does not find its direction
 DEEPEST = 8e-3  # [m] of an impact at 0.8 m/s on two contacts, (3 m v^2 / 4 k)^(1/3)
 STIFFNESS = 1e6  # [N/m^2]
 CONE = FrictionCone(stiffness=STIFFNESS, power=2, recovery=0.0)  # what rests is still
@@ -109,7 +110,7 @@ def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float
     """Of 29 pairs, wherever they touch: sides, ends, rims, edges, corners and tips.
 
     The deepest contact is not shallower than the overlap that coal finds. No contact is deeper than
-    the overlap along its normal, or much deeper than the overlap.
+    the overlap along its normal, or than the overlap.
     """
     solid, other = SOLIDS[name], GROUNDS[ground]
     robot = free_body("body", solid, mass=1.0)
@@ -126,7 +127,7 @@ def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float
         for i in np.flatnonzero(touching):
             n = at.normal[i] if contacts.bodies[i, 0] > 0 else -M.rotation @ at.normal[i]
             along = farthest(solid, M, -n) + farthest(other, pin.SE3.Identity(), n)
-            assert at.depth[i] <= min(along + COAL, depth + RESTING)
+            assert at.depth[i] <= min(along + COAL, max(TOO_DEEP * depth, depth + DIRECTION))
             deepest = max(deepest, at.depth[i])
         assert deepest >= (1.0 - SHALLOW) * depth - COAL
 

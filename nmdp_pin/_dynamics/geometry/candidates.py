@@ -8,7 +8,7 @@ import numpy as np
 from nmdp_pin._dynamics.geometry.blocks import balls_around, blocks_of, boxes_around
 from nmdp_pin._dynamics.geometry.hulls import placed
 from nmdp_pin._dynamics.geometry.pair_friction import own_rows, pair_frictions
-from nmdp_pin._dynamics.geometry.polytopes import grouped, polytope_pairs
+from nmdp_pin._dynamics.geometry.polytopes import polytope_pairs
 from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, SolidPair, solid_pairs
 from nmdp_pin._dynamics.geometry.world_points import contacts_of_rim, touches
 from nmdp_pin._kernels.compiler.callbacks import register
@@ -30,7 +30,7 @@ from nmdp_pin._kernels.geometry.contacts import (
     Contacts,
     most_features,
 )
-from nmdp_pin._kernels.geometry.polytopes import CIRCULAR_RIM, FEATURE_KINDS, NONE, Polytopes
+from nmdp_pin._kernels.geometry.polytopes import FEATURE_KINDS, NONE, Polytopes
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER
 from nmdp_pin._kernels.geometry.shape_table import INDEX, KIND
 from nmdp_pin._kernels.geometry.terrain import MESH, PLANE
@@ -41,7 +41,6 @@ from nmdp_pin._terrain.shape import Solid
 from nmdp_pin._terrain.triangles import joined
 
 _SAME = 1e-6  # [m] between a disc and the end of a cylinder that it is
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # factors of the components of a product of vectors
 
 
 def n_pairs_of(candidates: ContactPairs) -> int:
@@ -104,6 +103,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
     facing, points = _facing(bodies, local, radii, axes, surfaces), robot.contact_points
     touched = np.array([pair.surface for pair in pairs], np.int64)
     own = np.array([pair.own for pair in pairs], np.int64)
+    overlap_rows = _overlap_rows(watched, kinds, np.where(own == rows, touched, own), rows)
     friction, rubbing = pair_frictions(robot, surfaces, bodies, touched, own)
     return ContactPairs(
         contact_kinds=kinds,
@@ -119,7 +119,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
         places=points.positions[: points.n_terrain].copy(),
         semi_axes=axes,
         facing=facing,
-        own_polytopes=_own_polytopes(rows, bodies, local, facing, polytopes, owners),
+        overlap_rows=overlap_rows,
         slots=np.array([pair.slot for pair in pairs], np.int64),
         kinds=tables.kinds,
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
@@ -218,6 +218,17 @@ def _pairs_of_solids(watched: list[SolidPair], begin: int) -> Iterator[_Pair]:
             )
 
 
+def _overlap_rows(
+    watched: list[SolidPair], kinds: np.ndarray, touching: np.ndarray, touched: np.ndarray
+) -> np.ndarray:
+    """Rows of `Contacts.overlaps` of candidates, by the rows of their shapes, shape (k,)."""
+    numbers = {pair.rows: 2 * x for x, pair in enumerate(watched)}
+    numbers |= {rows[::-1]: x + 1 for rows, x in numbers.items()}
+    both = zip(touching.tolist(), touched.tolist(), strict=True)
+    found = np.array([numbers.get(rows, -1) for rows in both], np.int64)
+    return np.where(kinds == OVERLAP, -1, found)
+
+
 def _pairs_of_polytopes(robot: Robot, polytopes: Polytopes, owners: np.ndarray) -> Iterator[_Pair]:
     """Pairs of polytopes."""
     points = robot.contact_points
@@ -240,41 +251,6 @@ def _pointed(table: np.ndarray, owners: np.ndarray, polytopes: Polytopes) -> np.
     hulls = polytopes.rows[np.diff(polytopes.first[:, 1]) > 0]
     pointed[hulls[owners[hulls] == 0]] = True
     return pointed
-
-
-def _own_polytopes(
-    rows: np.ndarray,
-    bodies: np.ndarray,
-    local: np.ndarray,
-    facing: np.ndarray,
-    polytopes: Polytopes,
-    owners: np.ndarray,
-) -> np.ndarray:
-    """What the candidates that touch cylinders and cones are parts of, shape (k,).
-
-    It is the polytope of a corner, a rim of the solid of a rim or tip, and -1 of others.
-    """
-    found = np.full(len(rows), -1)
-    rims = (polytopes.kinds == CIRCULAR_RIM).tolist()
-    pairs = polytopes.pairs.tolist()
-    of_rows = grouped(zip(rows.tolist(), bodies[:, 0].tolist(), strict=True)) if any(rims) else {}
-    pointed = np.asarray(facing.any(axis=1))
-    for touched, own in (*pairs, *(pair[::-1] for pair in pairs)):
-        if not rims[touched]:
-            continue
-        corners = polytopes.vertices[polytopes.first[own, 0] : polytopes.first[own + 1, 0]]
-        at = int(polytopes.rows[touched]), int(owners[polytopes.rows[own]])
-        candidates = of_rows.get(at, np.zeros(0, np.int64))
-        if rims[own]:
-            candidates = candidates[pointed[candidates]]
-        off = corners[None] - local[candidates, None]
-        if rims[own]:  # on its axis
-            aside = off[:, 0, _NEXT] * off[:, 1, _LAST] - off[:, 0, _LAST] * off[:, 1, _NEXT]
-            is_part = np.abs(aside).max(axis=1, initial=0.0) < _SAME**2
-        else:
-            is_part = np.abs(off).max(axis=2).min(axis=1, initial=np.inf) < _SAME
-        found[candidates[is_part]] = own
-    return found
 
 
 def _facing(
@@ -320,11 +296,14 @@ def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
 def new_contacts(candidates: ContactPairs) -> Contacts:
     """A list of contacts with all candidates in it."""
     k = len(candidates.rows)
+    solids = np.count_nonzero(candidates.contact_kinds == OVERLAP) // N_OVERLAPS
     return Contacts(
         n=np.full(1, k),
         index=np.arange(k),
         bodies=candidates.bodies.copy(),
         listed=np.ones(k, dtype=bool),
+        left_out=np.zeros(k, dtype=bool),
+        overlaps=np.zeros((2 * solids, 4)),
         faces=np.full(k, -1),
         held=candidates.local.copy(),
         rolls=np.zeros(k, dtype=bool),

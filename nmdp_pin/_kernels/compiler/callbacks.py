@@ -97,10 +97,17 @@ def call_vertex_derivative(
 
 
 @calling_jit
-def call_overlaps(handle: int, contacts: Any, places: Any, P: Array, P0: Array) -> bool:
-    """See `SolidCalls.freeze_overlaps`."""
+def call_overlaps(handle: int, contacts: Any, P: Array) -> None:
+    """See `SolidCalls.find`."""
+    with objmode():
+        callee(handle).find(contacts, P)
+
+
+@calling_jit
+def call_missed_overlaps(handle: int, contacts: Any, places: Any, P: Array, P0: Array) -> bool:
+    """See `SolidCalls.list_missed`."""
     with objmode(found="boolean"):
-        found = callee(handle).freeze_overlaps(contacts, places, P, P0)
+        found = callee(handle).list_missed(contacts, places, P, P0)
     holds: bool = found
     return holds
 

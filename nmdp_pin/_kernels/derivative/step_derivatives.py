@@ -22,7 +22,7 @@ from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import motion_at, turn_back
 from nmdp_pin._kernels.contact.friction_cone import add_frame_derivative, cone_derivative
 from nmdp_pin._kernels.derivative.stage_rates import StageRates
-from nmdp_pin._kernels.geometry.planes import missed_contacts, select_overlaps
+from nmdp_pin._kernels.geometry.planes import missed_contacts, missed_overlaps, place_contacts
 from nmdp_pin._kernels.step.outcomes import CONVERGED, OUTCOME
 from nmdp_pin._kernels.step.stage import evaluate, kinematics, linearise, saturate_at
 from nmdp_pin._kernels.step.stage_records import (
@@ -92,7 +92,8 @@ def resolve_stage(
             kinematics(system, ends[s], memory.scratch)
             missed_contacts(candidates, memory.scratch.P, stage.contacts)
         scratch = memory.scratch
-        select_overlaps(candidates, stage.contacts, scratch.places, scratch.P, memory.origin.P)
+        place_contacts(candidates, stage.contacts, scratch.P, scratch.places)
+        missed_overlaps(candidates, stage.contacts, scratch.places, scratch.P, memory.origin.P)
         list_weights(system, known_before(start), options, memory)
     rows = count_rows(system, stage)
     state_stage(system, scheme, start, i, memory, memory.points[first])

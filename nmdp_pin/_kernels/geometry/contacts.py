@@ -16,9 +16,9 @@ found again at other configurations by a walk over the mesh from the same face. 
 ellipsoid has them where it is near those of its middle.
 
 Boxes, cylinders and cones are felt by points and rims on the sides on which a step begins: what
-comes deep into a thin floor is pushed back up, and not out of its bottom. A corner that begins in a
-cylinder or cone feels the face in which its polytope is least deep; so does a rim or tip, where its
-solid is far deeper in the nearest one.
+comes deep into a thin floor is pushed back up, and not out of its bottom. Where two solids overlap
+there, one of which is a cylinder or a cone, coal finds the direction in which they do least: their
+contacts feel the face in this direction, and what is deeper than the overlap is none.
 
 Two polytopes have up to `N_FEATURES` contacts, at vertices of one on faces of the other and where
 edges cross. They are held during a step: their distances are those of points from planes, and of
@@ -88,8 +88,7 @@ class ContactPairs:
             of their bodies; 0 where there are fewer than three [m], shape (k, 3, 3).
         facing: directions out of the rims of cylinders and cones and of tips, in the frames of
             their bodies, and cosines, see `dynamics.candidates`; 0 of others, shape (k, 4).
-        own_polytopes: of spheres that touch cylinders and cones, the polytopes of which they are
-            corners, or rims of the solids of which they are rims or tips, -1: none, shape (k,).
+        overlap_rows: rows of `Contacts.overlaps` of the solids that touch, -1: none, shape (k,).
         slots: number of the contact among those of the disc, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
@@ -124,7 +123,7 @@ class ContactPairs:
     places: Array
     semi_axes: Array
     facing: Array
-    own_polytopes: Array
+    overlap_rows: Array
     slots: Array
     kinds: Array
     shapes: Array
@@ -154,6 +153,10 @@ class Contacts:
         bodies: as in `ContactPairs`, of the contacts, shape (k, 2); those of a vertex of the second
             polytope on a face of the first are swapped.
         listed: whether each candidate is a contact, shape (k,).
+        left_out: whether it is none for the whole step, shape (k,).
+        overlaps: of solids that overlap where the step starts, the direction out of what is touched
+            in which they do least, in the axes of the world, and the largest depth of a contact
+            [m], 0: they do not; each pair twice, as either is touched, shape (2 s, 4).
         faces: faces of meshes from which their contacts are found, -1: none; of others, bits
             of `seen_faces`, shape (k,).
         held: centres of the spheres in the frames of their bodies [m], shape (k, 3).
@@ -173,6 +176,8 @@ class Contacts:
     index: Array
     bodies: Array
     listed: Array
+    left_out: Array
+    overlaps: Array
     faces: Array
     held: Array
     rolls: Array

@@ -26,6 +26,7 @@ from nmdp_pin._kernels.geometry.polytopes import (
 
 _FACING = 0.5  # [-] cosine of the angle between normals of features and the pair's direction
 _LOWEST = 1e-3  # [m] above the lowest vertex, where a vertex may touch whatever its faces are
+_AS_DEEP, _ROUNDING = 1.01, 1e-6  # [-] and [m]: features deeper than the pair are none
 
 
 @jit
@@ -168,11 +169,11 @@ def find_features(
         features: output, kinds, features of a and features of b, shape (k, 3).
         gaps: output, distances of the features [m], shape (k,).
     """
-    n, rounding = 0, a.rounding + b.rounding
+    n, rounding, least = 0, a.rounding + b.rounding, _least_gap(a, b, towards)
     if rounding == 0.0:
-        n = _find_vertices(a, b, towards, limit, feature_margin, ON_B, features, gaps, n)
+        n = _find_vertices(a, b, towards, least, limit, feature_margin, ON_B, features, gaps, n)
         n = _find_vertices(
-            b, a, scaled(towards, -1.0), limit, feature_margin, ON_A, features, gaps, n
+            b, a, scaled(towards, -1.0), least, limit, feature_margin, ON_A, features, gaps, n
         )
     of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
     for i in range(len(a.edges)):
@@ -183,7 +184,7 @@ def find_features(
             d, gap = edge_distance(a, i, b, j, TILT, towards)
             gap -= rounding
             facing = dot(d, towards) >= _FACING or gap > -rounding  # the distance of lines is exact
-            if not (gap < limit and facing) or n == len(gaps):
+            if not (least <= gap < limit and facing) or n == len(gaps):
                 continue
             x, f = edge_of(b, j)
             s, t = crossing(p, e, x, f)
@@ -197,6 +198,17 @@ def find_features(
             features[n, 0], features[n, 1], features[n, 2], gaps[n] = CROSSED, i, j, gap
             n += 1
     return n
+
+
+@jit
+def _least_gap(a: Polytope, b: Polytope, towards: Vector3) -> float:
+    """The least distance of features of two polytopes that touch in a direction [m].
+
+    What overlaps more in another direction came in, or leaves, in this one.
+    """
+    gap = _lowest(a.vertices, towards) + _lowest(b.vertices, scaled(towards, -1.0))
+    gap -= _reach(a, towards) + _reach(b, towards)
+    return _AS_DEEP * min(gap, 0.0) - _ROUNDING
 
 
 @jit
@@ -214,6 +226,7 @@ def _find_vertices(
     a: Polytope,
     b: Polytope,
     towards: Vector3,
+    lowest: float,
     limit: float,
     feature_margin: float,
     kind: int,
@@ -221,7 +234,10 @@ def _find_vertices(
     gaps: Array,
     n: int,
 ) -> int:
-    """List the vertices of polytope a that touch faces of b; arguments as in `find_features`."""
+    """List the vertices of polytope a that touch faces of b; arguments as in `find_features`.
+
+    Those closer than `lowest` are left out.
+    """
     near, least = np.zeros(len(a.vertices), np.bool_), _lowest(a.vertices, towards)
     for i in range(len(a.edges)):
         for k in range(2, 4):
@@ -239,7 +255,7 @@ def _find_vertices(
         if face < 0:
             continue
         gap = dot(b.normals[face], a.vertices[v]) - b.levels[face] - a.rounding - b.rounding
-        if gap < limit:
+        if lowest <= gap < limit:
             features[n, 0], gaps[n] = kind, gap
             features[n, 1], features[n, 2] = (v, face) if kind == ON_B else (face, v)
             n += 1

@@ -11,7 +11,7 @@ import math
 from numba import objmode
 
 from nmdp_pin._kernels.algebra.vector3 import dot, length, place
-from nmdp_pin._kernels.compiler.callbacks import call_overlaps
+from nmdp_pin._kernels.compiler.callbacks import call_missed_overlaps, call_overlaps
 from nmdp_pin._kernels.compiler.jit import Array, calling_jit, jit
 from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vector
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity
@@ -69,6 +69,8 @@ def select_contacts(
         for j in range(3):
             c[j] += h * v[j]
         contacts.listed[k] = not min(least, _height(candidates, k, c)) > reach
+    if candidates.solids != 0:
+        call_overlaps(candidates.solids, contacts, P)
     if candidates.shaped:
         _select_shapes(candidates, contacts, P, twists, h)
     list_contacts(candidates, contacts)
@@ -107,7 +109,7 @@ def missed_overlaps(
     """
     if candidates.solids == 0:
         return False
-    if not call_overlaps(candidates.solids, contacts, at, P, P0):
+    if not call_missed_overlaps(candidates.solids, contacts, at, P, P0):
         return False
     list_contacts(candidates, contacts)
     return True
@@ -115,12 +117,30 @@ def missed_overlaps(
 
 @jit
 def select_overlaps(
-    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, P: Array, P0: Array
+    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, P0: Array
 ) -> None:
-    """List what `missed_overlaps` finds at placements P, at which the contacts are placed first."""
-    if candidates.solids != 0:
-        place_contacts(candidates, contacts, P, at)
-        missed_overlaps(candidates, contacts, at, P, P0)
+    """Leave out contacts that are deeper than their solids overlap, and list those that lack.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        at: output, their places at its start.
+        P0: placements there, shape (n + 1, 4, 3).
+    """
+    if candidates.solids == 0:
+        return
+    place_contacts(candidates, contacts, P0, at)
+    some = False
+    for i in range(contacts.n[0]):
+        c = contacts.index[i]
+        row = candidates.overlap_rows[c]
+        most = contacts.overlaps[row, 3] if row >= 0 else 0.0
+        if most > 0.0 and at.depth[i] > most:
+            contacts.listed[c], contacts.left_out[c], some = False, True, True
+    if some:
+        list_contacts(candidates, contacts)
+        place_contacts(candidates, contacts, P0, at)
+    missed_overlaps(candidates, contacts, at, P0, P0)
 
 
 @jit

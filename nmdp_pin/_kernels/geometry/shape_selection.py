@@ -14,6 +14,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     length,
     minus,
     place,
+    rotate_back,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
@@ -57,6 +58,7 @@ def select_shapes(
     candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float
 ) -> None:
     """Note which candidates with other shapes may touch in a time h; see `select_contacts`."""
+    contacts.left_out[:] = False
     for block in range(len(candidates.blocks) - 1):
         begin, end = candidates.blocks[block], candidates.blocks[block + 1]
         if not _are_apart(candidates, block, P, twists, h, reach_of(candidates, begin)):
@@ -95,7 +97,11 @@ def _select_block(
         here = (c[0], c[1], c[2])
         there = axpy(here, h, (v[0], v[1], v[2]))
         if has_faces(candidates, row):
-            contacts.faces[k] = seen_faces(candidates, k, here, M)
+            towards = (0.0, 0.0, 0.0)
+            if candidates.overlap_rows[k] >= 0:
+                rotate_back(P[b], contacts.overlaps[candidates.overlap_rows[k], :3], x)
+                towards = (x[0], x[1], x[2])
+            contacts.faces[k] = seen_faces(candidates, k, here, M, towards)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
         if is_swept(candidates, k):
@@ -270,7 +276,7 @@ def _list_missed(
         swept, mesh = is_swept(candidates, k), kind == SPHERE_MESH
         if swept and k > 0 and _is_next_minimum(candidates, k - 1, k):
             continue
-        if k < end or (contacts.listed[k] and not mesh):
+        if k < end or contacts.left_out[k] or (contacts.listed[k] and not mesh):
             continue
         if swept:
             if support_point(candidates, contacts, k, M, False) < candidates.radii[k]:

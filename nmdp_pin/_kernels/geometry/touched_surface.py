@@ -17,9 +17,8 @@ from nmdp_pin._kernels.algebra.vector3 import (
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.contacts import DISC, ELLIPSOID_SURFACE, ContactPairs, Contacts
-from nmdp_pin._kernels.geometry.polytopes import BORDER, RESTING, is_rim, moved, polytope, row_of
+from nmdp_pin._kernels.geometry.polytopes import BORDER, RESTING, row_of
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER, revolved_hessian
-from nmdp_pin._kernels.geometry.rims import least_height
 from nmdp_pin._kernels.geometry.shape_table import (
     COORDINATE_ERROR,
     KIND,
@@ -27,6 +26,7 @@ from nmdp_pin._kernels.geometry.shape_table import (
     SIZES,
     axis_of,
     seen_from,
+    tip_sine,
 )
 from nmdp_pin._kernels.geometry.terrain import (
     MESH,
@@ -42,14 +42,12 @@ from nmdp_pin._kernels.geometry.triangles import (
 
 # Bits of `faces`, shifted by the axis: of a face that it is before, of one in the direction of its
 # axis, and of one that its rim or tip cannot touch.
-BEFORE, AHEAD, _CLOSED = 1, 8, 64
+BEFORE, AHEAD, _CLOSED, _ANY = 1, 8, 64, 7  # _ANY: before any
 ACROSS = 512  # bit of a rim that touches the side of a cylinder or cone, at two places
-_ENDS, _ALL = 2, 7  # the axis of the ends of cylinders and cones, and bits of all three axes
+_FACING = 0.9  # [-] cosine of the largest angle between an overlap and the face that feels it
+_ENDS = 2  # the axis of the ends of cylinders and cones
 _LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
 _INSTEAD = 0.1  # of the radius, by which a face may be deeper than one that does not touch the rim
-_WITHIN = 0.1  # of the size of a polytope, how deep it may be in the face from which it comes
-_WORSE = 3.0  # how many times as deep a solid has to be in another face, to come from this one
-_LYING = 0.95  # [-] cosine of the largest angle between a flat end and a face on which it lies
 
 
 @jit
@@ -110,10 +108,11 @@ def _face(candidates: ContactPairs, row: int, j: int, p: Vector3) -> tuple[Vecto
 
 
 @jit
-def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array) -> int:
+def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array, towards: Vector3) -> int:
     """Faces of a shape before which candidate k is, or the one that is the nearest way out.
 
-    With them are the signs of the axes, and those along which faces are that its rim or tip cannot
+    Of solids that overlap that is the one that faces the direction in which they do least. With
+    them are the signs of the axes, and those along which faces are that its rim or tip cannot
     touch, because their normals are none of its own.
 
     Args:
@@ -121,15 +120,16 @@ def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array) -> int:
         k: candidate.
         p: centre of its sphere, or of what it is swept over, in the frame of the shape's body [m].
         M: placement of its body, shape (4, 3).
+        towards: direction out of the shape in which it overlaps the candidate's least, 0: in none.
     """
-    row, faces, nearest, most, side = candidates.rows[k], 0, 0, -math.inf, 0.0
-    out, E = np.empty(3), turned_axes(candidates, k, M)
+    row, faces, nearest, most = candidates.rows[k], 0, 0, -math.inf
+    out, heights, E = np.empty(3), np.empty(3), turned_axes(candidates, k, M)
     rotate(M, candidates.facing[k], out)
     limit = (candidates.facing[k, 3] + _LEAVING) * length((out[0], out[1], out[2]))
     for j in range(3):
         n, height = _face(candidates, row, j, p)
         beyond = height - length(slopes_along(E, n))  # of the nearest of a disc or an ellipsoid
-        side = height if j == 0 else side
+        heights[j] = beyond
         if dot(n, axis_of(candidates.shapes, row, j)) >= 0.0:
             faces |= AHEAD << j
         if dot(n, out) > limit and beyond <= BORDER:
@@ -139,86 +139,34 @@ def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array) -> int:
             faces |= BEFORE << j
         if beyond > most:
             most, nearest = beyond, j
-    if candidates.kinds[row, KIND] == BOX and most < -RESTING and is_swept(candidates, k):
-        j = _below(candidates, row, p, E, (out[0], out[1], out[2]), most)
-        if j >= 0:
-            nearest, faces = j, faces & ~(AHEAD << j)
-            if dot(axis_of(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
-                faces |= AHEAD << j
-    piece = candidates.own_polytopes[k]
-    if piece >= 0 and side <= BORDER:
-        up, rim = faces & (AHEAD << _ENDS) > 0, is_rim(candidates.polytopes, piece)
-        way, upper, deep, instead = _face_entered(candidates, k, p, M, nearest, up)
-        if rim:
-            comes = most < -RESTING and instead > _WORSE * deep
-        else:  # inside, or past the other end
-            comes = most <= BORDER or (way == _ENDS and upper != up)
-        if comes and deep <= _WITHIN * candidates.polytopes.sizes[piece]:
-            closed = faces & _CLOSED * _ALL if rim else _CLOSED << _ENDS - way
-            nearest, faces = way, closed | (AHEAD << _ENDS if upper else 0)
+    facing, ahead = _face_along(candidates, row, towards)
+    for j in range(3):
+        if j != facing and heights[j] > BORDER:  # beside it
+            facing = -1
+    if facing >= 0:
+        nearest = facing
+        faces = (faces & ~(_ANY | AHEAD << nearest)) | (AHEAD << nearest if ahead else 0)
+        if candidates.kinds[row, KIND] != BOX and not is_swept(candidates, k):
+            faces = (faces & ~_CLOSED) | _CLOSED << _ENDS - nearest
     return (faces & ~(_CLOSED << nearest)) | BEFORE << nearest
 
 
 @jit
-def _face_entered(
-    candidates: ContactPairs, k: int, p: Vector3, M: Array, axis: int, up: bool
-) -> tuple[int, bool, float, float]:
-    """The face of a cylinder or cone from which a piece comes, and whether it is the upper end.
-
-    It is the one that the polytope or solid, of which candidate k is a corner, rim or tip, is least
-    deep in: a corner may be nearer to the side of a disc on which the polytope lies. Its depths in
-    that face and in the given one follow [m].
-    """
-    row, shapes, polytopes = candidates.rows[k], candidates.shapes, candidates.polytopes
-    most, given, nearest, upper, piece = -math.inf, 0.0, 0, False, candidates.own_polytopes[k]
-    there, rim = moved(polytope(polytopes, piece), M), is_rim(polytopes, piece)
-    along, local = axis_of(shapes, row, 2), seen_from(shapes, row, p)
-    for face in range(2 if candidates.kinds[row, KIND] == CONE else 3):
-        if face == 0:
-            n, beyond = _face(candidates, row, 0, p)
-        else:
-            sign = -1.0 if face == 1 else 1.0
-            n, beyond = scaled(along, sign), sign * local[2] - shapes[row, SIZES + 2]
-        if rim:
-            beyond += least_height(candidates, piece, there, n) - dot(n, p)
-        else:
-            least = 0.0
-            for v in range(len(there.vertices)):
-                least = min(least, dot(n, minus(row_of(there.vertices, v), p)))
-            beyond += least
-        if min(face, 1) * 2 == axis and (face == 0 or (face == 2) == up):
-            given = beyond
-        if beyond > most:
-            most, nearest, upper = beyond, min(face, 1) * 2, face == 2
-    return nearest, upper, -most, -given
-
-
-@jit
-def _below(
-    candidates: ContactPairs, row: int, p: Vector3, E: Array, out: Vector3, most: float
-) -> int:
-    """Axis of the face of a box against which a disc lies, across an edge of it; -1: none.
-
-    The flat end is not as deep in the part of the box beside the disc as the disc is in all faces.
-
-    Args:
-        candidates: pairs that may touch.
-        row: row of the box.
-        p: centre of the disc [m].
-        E: its semi-axes [m], shape (3, 3).
-        out: direction out of it, of any length, 0 of ellipsoids.
-        most: how far it is before the box, less than 0 [m].
-    """
-    shapes, size, face, before = candidates.shapes, length(out), -1, 0.0
-    local = seen_from(shapes, row, p)
-    for j in range(3):
-        axis, half = axis_of(shapes, row, j), shapes[row, SIZES + j]
-        along, reach = dot(out, axis), length(slopes_along(E, axis))
-        if abs(along) > _LYING * size:
-            face, reach = j, math.inf
-        low, high = max(-half, local[j] - reach), min(half, local[j] + reach)
-        before += min(along * (low - local[j]), along * (high - local[j]))
-    return face if before > (most + RESTING) * size else -1
+def _face_along(candidates: ContactPairs, row: int, n: Vector3) -> tuple[int, bool]:
+    """Axis of the face of a box, cylinder or cone across a direction, -1: none; whether ahead."""
+    shapes, kind = candidates.shapes, candidates.kinds[row, KIND]
+    x, y = dot(n, axis_of(shapes, row, 0)), dot(n, axis_of(shapes, row, 1))
+    z = dot(n, axis_of(shapes, row, 2))
+    if kind == BOX:
+        j = 2 if abs(z) >= max(abs(x), abs(y)) else (1 if abs(y) >= abs(x) else 0)
+        along = (x, y, z)[j]
+        return j if abs(along) >= _FACING else -1, along > 0.0
+    side, end = math.hypot(x, y), abs(z)
+    if kind == CONE:
+        sine = tip_sine(shapes, row)
+        side, end = math.sqrt(1.0 - sine * sine) * side + sine * z, -z
+    face = _ENDS if end >= side else 0
+    return face if max(side, end) >= _FACING else -1, z > 0.0
 
 
 @jit

@@ -157,7 +157,7 @@ def open_minimisation(step: PositionStep) -> bool:
         return False
     candidates, contacts = step.scene.candidates, ref.contacts
     select_contacts(candidates, ref.P0, ref.twists, start.h, candidates.rolling, contacts)
-    select_overlaps(candidates, contacts, step.trial.places, ref.P0, ref.P0)
+    select_overlaps(candidates, contacts, step.trial.places, ref.P0)
     _start_again(step)
     return True
 

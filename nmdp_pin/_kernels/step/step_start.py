@@ -47,7 +47,7 @@ def open_step(system: System, start: Start, memory: Memory) -> None:
     candidates, contacts = system.candidates, stage.contacts
     rolling = candidates.rolling and start.rolling
     select_contacts(candidates, origin.P, origin.twists, start.h, rolling, contacts)
-    select_overlaps(candidates, contacts, origin.places, origin.P, origin.P)
+    select_overlaps(candidates, contacts, origin.places, origin.P)
 
 
 @jit
