@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
 import numba
 import pytest
-from compile_kernels import compile_parts
 from cost import CostMeter, CostReport, slow_tests
 
 # Wall-clock limits of a test without and with the slow mark, in s: hundreds of times what it costs,
@@ -49,7 +50,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("XLA_FLAGS", _XLA_FLAGS)
     config.pluginmanager.register(CostReport(config.getoption("--costs")))
     if config.getoption("numprocesses", None) and not config.option.collectonly:
-        compile_parts(Path(numba.config.CACHE_DIR))
+        # Once, before the workers start.
+        subprocess.run([sys.executable, "-m", "nmdp_pin", "compile", "--quiet"], check=True)
 
 
 def compiled(config: pytest.Config, name: str) -> Path:

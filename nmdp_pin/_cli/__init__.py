@@ -38,6 +38,7 @@ COMMANDS = {
         "recordings",
         "Compare runs of one robot: motion and solver work; the first run is the reference.",
     ),
+    "compile": ("compile", "Compile all kernels before they are used, on all cores."),
     "robots": ("robots", "List the names of robots."),
     "scenarios": ("robots", "List the bundled scenarios."),
     "check": (

@@ -27,6 +27,7 @@ from nmdp_pin._cli.terminal import (
 )
 from nmdp_pin._cli.view import animate, live_viewer, replay_live
 from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._runs.compilation import compile_parts, parts_of
 from nmdp_pin._runs.motion import motion_of
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run import compile_kernels
@@ -38,6 +39,11 @@ from nmdp_pin._simulator.step_control import ErrorControl
 
 if TYPE_CHECKING:
     from nmdp_pin.viz.viewer import Viewer
+
+_COMPILES = (
+    "compiling the kernels of steps and of shapes, once, on two cores; those of other methods, of "
+    "rollouts and of derivatives take more when they are first used (all: nmdp-pin compile)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +91,14 @@ class RunCommand:
             force=self.force,
         )
         scenario = self._load()
-        with Compilation(quiet=self.quiet):
+        with Compilation(quiet=self.quiet) as compilation:
             setup = scenario.build(visuals=self.view or bool(self.html or self.video))
             warnings = [] if self.quiet else start_warnings(setup)
+            if parts := parts_of(scenario, setup):
+                if not self.quiet:
+                    note(_COMPILES)
+                compilation.start()
+                compile_parts(parts)
             compile_kernels(scenario, setup)
         live = live_viewer(scenario, setup, port=self.port) if self.view else nullcontext()
         with live as viewer:

@@ -158,6 +158,10 @@ class Compilation(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Begin to count."""
+        self.start()
+
+    def start(self) -> None:
+        """Begin to count, if that has not begun."""
         if not (self._line.tasks or self._quiet):
             self._line.add_task("compiling, once:")
             self._line.start()

@@ -10,7 +10,7 @@ import numba
 import pytest
 
 import nmdp_pin
-from nmdp_pin._kernels.compiler import kernel_cache
+from nmdp_pin._kernels.compiler import kernel_cache, processor
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
 
@@ -140,10 +140,11 @@ def test_damaged_files_are_not_used(kind, own_cache):
 PLANT = """
 import pathlib, pickle
 from nmdp_pin._kernels.compiler import kernel_cache
+from nmdp_pin._kernels.compiler.processor import target_of
 class Planted:
     def __reduce__(self):
         return pathlib.Path.touch, (pathlib.Path("ran"),)
-target = g.targetctx.codegen().magic_tuple()
+target = target_of(g.targetctx.codegen())
 (file,) = kernel_cache.kernel_folder(target).iterdir()
 kernel_cache.write(target, file.name, pickle.dumps(Planted()))
 raise SystemExit
@@ -179,6 +180,67 @@ def test_code_that_others_can_have_written_is_not_run(copy, tmp_path):
     file.chmod(0o600)
     start(copy, tmp_path).communicate(timeout=120)
     assert ran.exists()
+
+
+def test_kernels_of_a_wheel_are_used(copy, tmp_path):
+    """They belong to whom the sources belong to, and the user's cache stays empty."""
+    assert answer(start(copy, tmp_path / "made")) == (7.0, 0)
+    folder = kept(tmp_path / "made").parent
+    shutil.copytree(folder, copy / "_kernels" / "compiled" / folder.name)
+    assert answer(start(copy, tmp_path / "cache")) == (7.0, 1)
+    assert not (tmp_path / "cache").exists()
+
+
+REFUSED = {
+    "that others may write, unlike the sources": lambda file: file.chmod(0o666),
+    "in a folder that others may write": lambda file: file.parent.chmod(0o777),
+    "that is damaged": lambda file: file.write_bytes(file.read_bytes()[:-1]),
+    "of another kernel": lambda file: shutil.copy(file.with_name("other"), file),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_kernel_of_a_wheel_is_not_used(kind, own_cache, monkeypatch, tmp_path):
+    """The one in the user's cache is."""
+    monkeypatch.setattr(kernel_cache, "SHIPPED", tmp_path / "shipped")
+    for name in ("kernel", "other"):
+        kernel_cache.write(HERE, name, name.encode())
+    folder = kernel_cache.kernel_folder(HERE)
+    file = shutil.copytree(folder, tmp_path / "shipped" / folder.name) / "kernel"
+    kernel_cache.write(HERE, "kernel", b"own")
+    assert kernel_cache.read(HERE, "kernel") == b"kernel"
+    REFUSED[kind](file)
+    assert kernel_cache.read(HERE, "kernel") == b"own"
+
+
+class Host:
+    """What Numba compiles for on a host with AVX-512."""
+
+    def magic_tuple(self):
+        return "x86_64-unknown-linux-gnu", "znver4", "+avx512f"
+
+
+V3 = dict.fromkeys(("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"), True)
+
+
+@pytest.mark.parametrize(
+    ("features", "name"), [(V3, "x86-64-v3"), (V3 | {"fma": False}, "znver4"), ({}, "znver4")]
+)
+def test_the_processor_that_kernels_are_compiled_for(features, name, monkeypatch):
+    """It is x86-64-v3 where the host has all of it, and else the host's."""
+    monkeypatch.setattr(numba.config, "CPU_NAME", None)
+    monkeypatch.setattr(numba.config, "CPU_FEATURES", None)
+    monkeypatch.setattr(processor.llvm, "get_host_cpu_features", lambda: features)
+    target = processor.target_of(Host())
+    assert target == ("x86_64-unknown-linux-gnu", name, "" if name == "x86-64-v3" else "+avx512f")
+
+
+def test_the_processor_that_a_user_names(monkeypatch):
+    """NUMBA_CPU_NAME holds for the kernels too."""
+    monkeypatch.setattr(processor.llvm, "get_host_cpu_features", lambda: V3)
+    monkeypatch.setattr(numba.config, "CPU_NAME", "znver4")
+    host = Host()
+    assert processor.target_of(host) == host.magic_tuple()
 
 
 def test_folders_are_the_users_own(copy, tmp_path):

@@ -2,18 +2,26 @@
 
 import ast
 import inspect
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
+import venv
 from pathlib import Path
 
+import numba
 import pytest
 
 import nmdp_pin
+from nmdp_pin import Scenario
+from nmdp_pin._kernels.algebra.linear import all_finite
+from nmdp_pin._runs.run import compile_kernels
+from tools.wheel import PLATFORM, build_wheel
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -84,6 +92,54 @@ def test_what_is_installed_is_whole(distribution, tmp_path):
     assert robots == sorted(path.parent.name for path in (ROOT / "robots").glob("*/robot.toml"))
     assert scenarios == sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
     assert all(Path(path).is_relative_to(site) for path in files)
+
+
+FIRST_STEP = """
+import json, time
+import nmdp_pin
+from nmdp_pin import Scenario
+from nmdp_pin._runs.run import compile_kernels
+scenario = Scenario.load("robosimian-jump")
+compile_kernels(scenario, scenario.build(visuals=False))
+print(json.dumps([nmdp_pin.__file__, time.process_time()]))
+"""
+MOST = 10.0  # [s] of CPU; 2.2 on a machine at rest, where compilation takes 60
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
+@pytest.mark.skipif(sysconfig.get_platform() != "linux-x86_64", reason="the wheel is of Linux")
+def test_a_first_step_from_the_wheel_compiles_nothing(distribution, tmp_path):
+    """In a new environment, beside the packages of this one, with an empty cache."""
+    from nmdp_pin._kernels.compiler import kernel_cache
+    from nmdp_pin._kernels.compiler.processor import PORTABLE, target_of
+
+    target = target_of(all_finite.targetctx.codegen())
+    if target[1] != PORTABLE:
+        pytest.skip("the processor is another one")
+    scenario = Scenario.load("robosimian-jump")
+    compile_kernels(scenario, scenario.build(visuals=False))
+    wheel = build_wheel(distribution, kernel_cache.kernel_folder(target), tmp_path)
+    assert wheel.name.split("-")[2:] == [f"cp3{sys.version_info[1]}", "none", f"{PLATFORM}.whl"]
+    venv.create(tmp_path / "new")
+    (site,) = tmp_path.glob("new/lib/python*/site-packages")
+    packages = sysconfig.get_path("purelib")
+    (site / "packages.pth").write_text(f"import site; site.addsitedir({packages!r})")
+    words = ["install", "--quiet", "--no-deps", "--no-index", "--target", str(site), str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", *words], check=True, capture_output=True)
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [tmp_path / "new/bin/python", "-c", FIRST_STEP],
+        cwd=tmp_path,
+        env=kept | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "compiles" not in done.stderr
+    path, cost = json.loads(done.stdout)
+    assert Path(path).is_relative_to(site)
+    assert cost < MOST
+    assert not (tmp_path / "cache").exists()
 
 
 def said_in_a_copy(code, folder, *left_out):

@@ -1,12 +1,12 @@
-"""Files of compiled kernels, in a folder of the user's own.
+"""Files of compiled kernels: those that a wheel carries, and others in a folder of the user's own.
 
 A kernel contains the machine code of those that it calls. The kernels are therefore kept in a
 folder whose name is a digest of the sources of all of them, of the versions of Python and Numba,
-and of the target: the host with all its features, or what NUMBA_CPU_NAME and NUMBA_CPU_FEATURES
-name, such as `x86-64-v3` and no feature, whose code runs on other hosts too. Where the sources are
-plays no role: installations of equal ones share their kernels.
+and of the target; see `target_of`. Where the sources are plays no role: installations of equal ones
+share their kernels.
 
-What is read is executed. A file is read only where nobody else can have written it, and used only
+What is read is executed. A file of the user's is read only where nobody else can have written it,
+one of a wheel only where nobody can but who can write the sources beside it, and each is used only
 where the digest at its beginning, of its place and its content, is right; any other is compiled
 anew and replaced.
 """
@@ -27,12 +27,13 @@ from typing import Any
 
 import numba
 
+from nmdp_pin._kernels.compiler.processor import Target
+
 SOURCES = Path(__file__).parents[1]
+SHIPPED = SOURCES / "compiled"  # which `tools/wheel.py` fills
 KEPT = 8  # folders of 3 to 20 MB each; those that were used last
 _DIGEST = hashlib.sha256().digest_size  # [bytes]
-
-Target = tuple[str, ...]
-"""Triple, processor, and features that are used beside those that its name implies."""
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def digest(sources: Path) -> str:
@@ -65,16 +66,40 @@ def kernel_folder(target: Target) -> Path:
 
 def read(target: Target, name: str) -> bytes | None:
     """The content of a file; None where there is none that may be used."""
+    sources = SOURCES.stat()
+    shipped = _content(SHIPPED / _key(target)[:16] / name, sources.st_uid, ~sources.st_mode)
+    if (found := _checked(target, name, shipped)) is not None:
+        return found
     folder = kernel_folder(target)
-    try:
-        if not _is_own(folder.stat()):
-            return None
-        with (folder / name).open("rb") as file:
-            content = file.read() if _is_own(os.fstat(file.fileno())) else b""
-    except OSError:
-        return None
     with suppress(OSError):
         os.utime(folder)  # used last
+    return _checked(target, name, _content(folder / name, os.geteuid()))
+
+
+def _content(path: Path, owner: int, others: int = _OTHERS) -> bytes:
+    """The content of a file; none where more than its owner can have written it.
+
+    Args:
+        path: the file.
+        owner: who may own the file and its folder.
+        others: bits of modes of which neither may have those that let others write.
+    """
+    try:
+        if not _is_safe(path.parent.stat(), owner, others):
+            return b""
+        with path.open("rb") as file:
+            return file.read() if _is_safe(os.fstat(file.fileno()), owner, others) else b""
+    except OSError:
+        return b""
+
+
+def _is_safe(status: os.stat_result, owner: int, others: int = _OTHERS) -> bool:
+    """Whether nobody but an owner, and root, can have written a file or to a folder."""
+    return status.st_uid == owner and not status.st_mode & others & _OTHERS
+
+
+def _checked(target: Target, name: str, content: bytes) -> bytes | None:
+    """What a file keeps, if the digest before it is right."""
     found = content[_DIGEST:]
     return found if content[:_DIGEST] == _digest_of(target, name, found) else None
 
@@ -86,7 +111,7 @@ def write(target: Target, name: str, content: bytes) -> None:
         if digest(SOURCES) != _IMPORTED:
             return
         _make(folder)
-        if not _is_own(folder.stat()):
+        if not _is_safe(folder.stat(), os.geteuid()):
             raise PermissionError(0, "another user owns it or may write to it")
         handle, passing = tempfile.mkstemp(dir=folder)
         try:
@@ -98,12 +123,6 @@ def write(target: Target, name: str, content: bytes) -> None:
             raise
     except OSError as error:
         _warn_once(folder, str(error.strerror))
-
-
-def _is_own(status: os.stat_result) -> bool:
-    """Whether nobody but the user, and root, can have written a file or to a folder."""
-    others = stat.S_IWGRP | stat.S_IWOTH
-    return status.st_uid == os.geteuid() and not status.st_mode & others
 
 
 def _digest_of(target: Target, name: str, content: bytes) -> bytes:
@@ -121,6 +140,15 @@ def _make(folder: Path) -> None:
         own = [(of.st_mtime, each) for of, each in found if of.st_uid == os.geteuid()]
         for _, old in sorted(own)[:-KEPT]:
             shutil.rmtree(old, ignore_errors=True)  # not what a link leads to
+
+
+@functools.cache
+def announce() -> None:
+    """Log, once, that what is not kept is compiled, which takes long."""
+    logging.getLogger("nmdp_pin").warning(
+        "nmdp-pin compiles the kernels of a method, once per installation; this takes up to a "
+        "minute"
+    )
 
 
 @functools.cache

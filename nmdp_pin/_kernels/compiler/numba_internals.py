@@ -13,17 +13,16 @@ import contextlib
 import functools
 import gc
 import hashlib
-import logging
 import pickle
-import uuid
 from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import Any, ClassVar
 
+import llvmlite.binding as llvm
 import numba
 from numba.core import compiler, dispatcher, errors, event, ir, sigutils, types
 from numba.core.caching import NullCache
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, JitEngine
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.postproc import PostProcessor, VariableLifetime
@@ -34,6 +33,8 @@ from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
 
 from nmdp_pin._kernels.compiler import kernel_cache
+from nmdp_pin._kernels.compiler.linkage import name_internals, names_in, set_linkage
+from nmdp_pin._kernels.compiler.processor import machine_of, target_of
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009  # has no stub
@@ -59,17 +60,18 @@ _USED: tuple[tuple[Any, str | None, str], ...] = (
     # The code of callees is linked with that of their caller before it is optimised.
     (JITCodeLibrary, None, "_codegen _final_module _finalized _linking_libraries _reload_init"),
     (JITCodeLibrary, None, "_optimize_final_module _finalize_final_module _raise_if_finalized"),
-    (JITCodeLibrary, None, "_shared_module _get_module_for_linking finalize"),
+    (JITCodeLibrary, None, "_shared_module _get_module_for_linking finalize has_dynamic_globals"),
+    (JITCodeLibrary, None, "_compiled_object _set_compiled_object enable_object_caching"),
+    (JITCodeLibrary.serialize_using_object_code, "self", ""),
+    (JitEngine, None, "_defined_symbols"),
     (JITCodeLibrary.get_pointer_to_function, "self name", ""),
     (JITCodeLibrary._unserialize, "codegen state", ""),
     (JITCPUCodegen.set_env, "self env_name env", ""),
-    (JITCPUCodegen, None, "_engine _library_class"),
+    (JITCPUCodegen, None, "_customize_tm_options _engine _library_class _tm magic_tuple"),
     (lookup_environment, "env_name", ""),
     (ConfigStack.top_or_none, "", ""),
     # What is compiled is kept in files that nobody else can have written.
     (_CompileResult, None, "_rebuild _reduce _replace entry_point fndesc library lifted signature"),
-    (JITCodeLibrary, None, "has_dynamic_globals"),
-    (JITCPUCodegen, None, "magic_tuple"),
     (dumps, "obj", ""),
     # Half of Numba's time goes into what it does again.
     (_Flags, None, "_values no_compile no_cpython_wrapper nrt"),
@@ -130,6 +132,10 @@ class Kernel(CPUDispatcher):
             finally:
                 Kernel._depth -= 1
 
+    def is_kept(self, types_of: Any) -> bool:
+        """Whether a version for types of arguments is on disk."""
+        return bool(self._cache.content(types_of, self.targetctx))
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Typing of a call; kernels are not compiled for a certain number."""
         plain = {name: types.unliteral(kind) for name, kind in dict(kws).items()}
@@ -170,7 +176,7 @@ class _Compiler(_FunctionCompiler):
 
     def _customize_flags(self, flags: Any) -> Any:
         """Leave out what only Python needs where a kernel is compiled as a part of another one."""
-        _log_once()
+        kernel_cache.announce()
         # the parts that call Python inherit these flags, and are executed
         alone = Kernel._depth == 1 or not self.targetoptions["nogil"]
         flags.no_compile = flags.no_cpython_wrapper = not alone
@@ -200,6 +206,7 @@ def _quick(context: Any) -> Iterator[None]:
             (PostProcessor, "run", _postponing(PostProcessor.run)),
             (_CONFIG, "OPT", type(_CONFIG.OPT)(1)),
             (codegen, "_library_class", KernelLibrary),
+            (codegen, "_tm", machine_of(codegen)),
             (codegen, "set_env", functools.partial(_set_env, codegen, codegen.set_env)),
             (flags, "__eq__", _are_equal),
             (flags, "__hash__", lambda flags: hash(flags.nrt)),  # two of one are rare
@@ -266,15 +273,6 @@ def _tell(report: Callable[..., None], kind: str, data: Any = None, **details: A
         report(kind, data, **details)
 
 
-@functools.cache
-def _log_once() -> None:
-    """Log that compilation takes long."""
-    logging.getLogger("nmdp_pin").warning(
-        "nmdp-pin compiles the kernels of a method, once per installation; this takes up to a "
-        "minute"
-    )
-
-
 class _Cache(NullCache):
     """Kept versions of a kernel, each in a file; functions of other packages have none."""
 
@@ -288,11 +286,18 @@ class _Cache(NullCache):
         """Name of the file of a version."""
         return f"{self._place}.{hashlib.sha256(repr(types_of).encode()).hexdigest()[:16]}"
 
+    def content(self, signature: Any, context: Any) -> bytes | None:
+        """What is kept of the version for a signature."""
+        types_of, target = sigutils.normalize_signature(signature), target_of(context.codegen())
+        return kernel_cache.read(target, self._name(types_of)) if self._keeps else None
+
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The version for a signature, or None where it is not kept."""
         context.refresh()
-        types_of, target = sigutils.normalize_signature(signature), context.codegen().magic_tuple()
-        content = kernel_cache.read(target, self._name(types_of)) if self._keeps else None
+        content, types_of = (
+            self.content(signature, context),
+            sigutils.normalize_signature(signature),
+        )
         found, version = pickle.loads(content) if content else (None, ())
         return _CompileResult._rebuild(context, *version) if found == types_of else None
 
@@ -300,10 +305,7 @@ class _Cache(NullCache):
         """Keep a version that has machine code, without addresses of this process."""
         moves = not version.library.has_dynamic_globals and all(x.can_cache for x in version.lifted)
         if self._keeps and moves and version.entry_point is not None:
-            types_of, target = (
-                sigutils.normalize_signature(signature),
-                version.codegen.magic_tuple(),
-            )
+            types_of, target = sigutils.normalize_signature(signature), target_of(version.codegen)
             kernel_cache.write(target, self._name(types_of), dumps((types_of, version._reduce())))
 
 
@@ -311,6 +313,7 @@ class KernelLibrary(JITCodeLibrary):
     """Code of one function, which becomes executable when its address is asked for."""
 
     _is_executable = False
+    _code: bytes | None = None  # for callers, of a library that was kept
 
     def finalize(self) -> None:
         """End the code; it is not optimised."""
@@ -325,11 +328,21 @@ class KernelLibrary(JITCodeLibrary):
         self._make_executable()
         return int(super().get_pointer_to_function(name))
 
+    def serialize_using_object_code(self) -> Any:
+        """The machine code, the names in it, and the code for callers."""
+        name, kind, (machine, code) = super().serialize_using_object_code()
+        return name, kind, (machine, code, names_in(self._get_module_for_linking()))
+
     @classmethod
     def _unserialize(cls, codegen: Any, state: Any) -> Any:
-        """The library of machine code that was kept."""
-        library = super()._unserialize(codegen, state)
-        library._is_executable = True
+        """The library of machine code that was kept; the code for callers is read for them."""
+        name, _, (machine, code, names) = state
+        library = codegen.create_library(name)
+        library.enable_object_caching()
+        library._set_compiled_object(machine)
+        library._finalize_final_module()
+        codegen._engine._defined_symbols.update(names)
+        library._code, library._is_executable = code, True
         return library
 
     def _make_executable(self) -> None:
@@ -339,12 +352,16 @@ class KernelLibrary(JITCodeLibrary):
         self._is_executable = True
         for module in self._callees({self}):
             self._final_module.link_in(module)
-        _set_linkage(self._final_module, "weak_odr", "internal")
-        _name_internals(self._final_module)
+        set_linkage(self._final_module, "weak_odr", "internal")
+        name_internals(self._final_module)
         self._optimize_final_module()
         self._final_module.verify()
-        self._finalize_final_module()
         codegen: Any = self._codegen
+        code = machine_of(codegen).emit_object(self._final_module)
+        self.enable_object_caching()
+        self._compiled_object = code  # for the engine, which takes it instead of making its own
+        self._finalize_final_module()
+        self._compiled_object = code  # for what is kept
         for variable in self._final_module.global_variables:
             environment = lookup_environment(variable.name)
             if variable.name.startswith("_ZN08NumbaEnv") and environment is not None:
@@ -361,40 +378,23 @@ class KernelLibrary(JITCodeLibrary):
             code = library._final_module if lazy else library._get_module_for_linking()
             module = code.clone()
             # what is linked only where it is called would be lost before its caller comes
-            _set_linkage(module, "external", "weak_odr")
-            _set_linkage(module, "linkonce_odr", "weak_odr")
+            set_linkage(module, "external", "weak_odr")
+            set_linkage(module, "linkonce_odr", "weak_odr")
             yield module
             if lazy:
                 yield from library._callees(seen)
 
     def _get_module_for_linking(self) -> Any:
         """The code with that of its callees, for callers that are no kernels."""
+        if self._code is not None:
+            self._shared_module, self._code = llvm.parse_bitcode(self._code), None
         if self._is_executable:
             return super()._get_module_for_linking()
         if self._shared_module is None:
             result = self._final_module.clone()
             for module in self._callees({self}):
                 result.link_in(module)
-            _set_linkage(result, "weak_odr", "internal")
-            _set_linkage(result, "external", "linkonce_odr")
+            set_linkage(result, "weak_odr", "internal")
+            set_linkage(result, "external", "linkonce_odr")
             self._shared_module = result
         return self._shared_module
-
-
-def _name_internals(module: Any) -> None:
-    """Give what is internal to a module names that no other module has, of any process.
-
-    LLVM finds callees by name, internal ones too, in all the machine code that was loaded. Code
-    that was kept has callees of the same names as new code, with arguments that are not read.
-    """
-    tag = uuid.uuid4().hex
-    for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.linkage.name == "internal":
-            value.name = f"{value.name}.{tag}"
-
-
-def _set_linkage(module: Any, before: str, after: str) -> None:
-    """Change the linkage of the functions of a module that have a certain one."""
-    for function in module.functions:
-        if not function.is_declaration and function.linkage.name == before:
-            function.linkage = after
