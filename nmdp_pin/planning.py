@@ -34,7 +34,6 @@ class Problem:
         held: steps of a knot, which has one control.
         low: least controls, a number or shape (nu,); None: what effort limits leave of torques.
         high: largest controls, likewise.
-        n_jobs: number of processes, as in `rollout`.
     """
 
     simulator: Simulator
@@ -46,7 +45,6 @@ class Problem:
     held: int = 1
     low: np.ndarray | float | None = None
     high: np.ndarray | float | None = None
-    n_jobs: int | None = None
 
     @functools.cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -80,16 +78,14 @@ class Problem:
 
     def rolled(self, state: State, u: np.ndarray) -> "tuple[np.ndarray, np.ndarray]":
         """Ends of knots (nb, n, nx) under controls (nb, n, nu), and costs, infinite of failures."""
-        every = np.repeat(u, self.held, axis=1)
-        options: Any = {"command": self.command, "targets": self.targets, "n_jobs": self.n_jobs}
-        made = rollout(self.simulator, state, every, h=self.h, **options)
-        x = made.x[:, self.held - 1 :: self.held]
-        return x, np.where(made.ok, self.costs(x, u), np.inf)
+        options: Any = {"command": self.command, "targets": self.targets}
+        made = rollout(self.simulator, state, np.repeat(u, self.held, 1), h=self.h, **options)
+        costs = self.costs(x := made.x[:, self.held - 1 :: self.held], u)
+        return x, np.where(made.ok, costs, np.inf)
 
     def plan(self, state: State, u: np.ndarray) -> "Plan":
         """Plan of the controls as they are, cut at the bounds."""
-        u = self.within(np.asarray(u, dtype=float))
-        x, costs = self.rolled(state, u[None])
+        x, costs = self.rolled(state, (u := self.within(np.asarray(u, dtype=float)))[None])
         return Plan(u, x[0], float(costs[0]))
 
 
@@ -138,8 +134,7 @@ def mppi(
 
     def update(tried: np.ndarray, costs: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, ...]:
         excess = costs - costs.min()
-        usual = np.median(excess[np.isfinite(costs)])
-        weights = np.exp(-excess / (temperature * usual or 1.0))
+        weights = np.exp(-excess / (temperature * np.median(excess[np.isfinite(costs)]) or 1.0))
         return np.tensordot(weights / weights.sum(), tried, 1), spread
 
     return _sampled(problem, state, u, spread, (samples, rounds, seed), update)

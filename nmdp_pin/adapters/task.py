@@ -1,8 +1,8 @@
 """What an environment observes, rewards and begins with, as functions of states."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -12,10 +12,9 @@ from nmdp_pin._simulator.simulator import Simulator
 
 __all__ = ["near", "near_standing", "never", "points", "state_itself"]
 
-_NOWHERE = np.empty(0)
 
-
-class States(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class States:
     """State of an episode, or states of n: shapes (), (nq,), (nv,), (k,), or these after (n,).
 
     Args:
@@ -28,7 +27,7 @@ class States(NamedTuple):
     t: Any
     q: np.ndarray
     v: np.ndarray
-    goal: np.ndarray = _NOWHERE
+    goal: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 Start = tuple[np.ndarray, ...]

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ class SimulatorVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         moved = (status == Status.CONVERGED.code) & ~fresh
         self._states = ends
         after = self.state
-        later = after._replace(t=before.t + env.dt)  # of what did not move no reward counts
+        later = replace(after, t=before.t + env.dt)  # of what did not move no reward counts
         rewards = env.task.reward(before, later, actions)
         if isinstance(rewards, dict):
             rewards = sum(rewards.values())
