@@ -1,16 +1,17 @@
 """Iterative linear quadratic regulator with bounds of the controls, by derivatives of steps."""
 
 import functools
+import importlib.util
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import daqp
 import numpy as np
 
 from nmdp_pin._derivatives.differentiator import StepDerivatives, StepDifferentiator
 from nmdp_pin._simulator.state_vector import StateVector
 from nmdp_pin._state.state import State
+from nmdp_pin.errors import MissingExtra
 
 if TYPE_CHECKING:  # which imports this one
     from nmdp_pin.planning import Plan, Problem
@@ -53,7 +54,10 @@ def ilqr(
 
     Raises:
         DerivativeError: the method has no derivatives.
+        MissingExtra: without the extra `qp`.
     """
+    if importlib.util.find_spec("daqp") is None:
+        raise MissingExtra("daqp", "qp")
     differentiate = StepDifferentiator(problem.simulator)
     plan, damping = problem.plan(state, u), _DAMPING[0]
     for _ in range(rounds if np.isfinite(plan.cost) else 0):
@@ -139,6 +143,8 @@ def _backward(
     problem: "Problem", u: np.ndarray, knots: list[_Knot], damping: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Steps of the controls within bounds, gains of those that are free, and what both save."""
+    import daqp  # an extra
+
     (low, high), end = problem.bounds, knots[-1]
     n, nu = end.G.shape[1], u.shape[1]
     V, v, promised = 2.0 * end.G.T @ end.G, 2.0 * end.G.T @ end.r, 0.0
