@@ -100,7 +100,7 @@ def test_it_is_differentiable_where_all_models_are():
 def test_methods_that_take_another_law_refuse_it(method):
     """A model that would be ignored without a word is refused, and the methods for it are named."""
     robot, ground = samples.robot("box"), Terrain([Plane()])
-    with pytest.raises(IntegratorError, match="which is a law of ne-nmdp, ne-zonmdp"):
+    with pytest.raises(IntegratorError, match="which is a law of ne-nmdp, pbd-nmdp, ne-mdp"):
         Simulator(robot, ground, SKI, method)
 
 

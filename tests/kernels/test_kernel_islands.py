@@ -49,7 +49,7 @@ def test_islands(places, expected):
     q, v = robot.standing, np.random.default_rng(1).standard_normal(model.nv)
     open_step(form.record, form.start(State(0.0, q, v), [Command()], H, None), memory)
     islands, contacts = memory.islands, memory.stage.contacts
-    find_islands(form.tree, contacts, form.joints.loops, islands)
+    find_islands(form.tree, contacts, form.joints, islands)
     count = max(expected) + 1
     of_bodies = np.repeat(expected, 2)  # a translation and a turn each
     assert islands.count[0] == count
@@ -87,7 +87,7 @@ def test_loops_join_islands():
     robot = with_loops(together(bodies[0], bodies[1:]), loops)
     form = CompiledSystem(System(robot, Terrain([Plane()]), FrictionCone(stiffness=1e6)))
     memory = form.new_memory()
-    find_islands(form.tree, memory.stage.contacts, form.joints.loops, memory.islands)
+    find_islands(form.tree, memory.stage.contacts, form.joints, memory.islands)
     assert memory.islands.of_bodies.tolist() == [-1, 0, 0, 1, 1, 2, 2, 1, 1]
     rows = memory.stage.contacts.n[0] + np.array([0, 6, 12])
     found = [island_of_row(form.record, memory.stage.contacts, memory.islands, i) for i in rows]

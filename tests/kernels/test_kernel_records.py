@@ -47,6 +47,7 @@ def stage(target):
         torque=torque,
         script=np.zeros(2),
         contacts=torque,
+        frames=np.zeros((0, 2, 4, 3)),
     )
 
 

@@ -28,8 +28,6 @@ from nmdp_pin._robot.settings import RobotSettings
 from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import RobotError
 
-# The robots of the table that cannot be loaded, and why.
-REFUSED = {"cassie": "SDF"}
 KEPT = json.loads(ROBOTS.read_text(encoding="utf-8"))
 # Sums of hundreds of numbers, of which the figures hold eleven digits.
 ROBOT_TOL = {"": 1e-9}
@@ -37,13 +35,9 @@ ROBOT_TOL = {"": 1e-9}
 GROUND_TOL = 1e-9
 
 
-@pytest.mark.parametrize("name", sorted({*example_robots(), *REFUSED} - ALIKE))
+@pytest.mark.parametrize("name", sorted({*example_robots()} - ALIKE))
 def test_every_example_robot_loads(name, capfd):
     """It loads silently, has a regular mass matrix, and stands on the ground in its limits."""
-    if name in REFUSED:
-        with pytest.raises(RobotError, match=REFUSED[name]):
-            load_robot(name)
-        return
     robot = load_robot(name, visuals=False)
     assert capfd.readouterr() == ("", "")
     model, q, points = robot.model, robot.standing, robot.contact_points
@@ -66,10 +60,9 @@ def test_bundled_robot_is_as_before(name):
 
 
 def test_table_is_whole():
-    """The table of example-robot-data is there, and only what is named above is refused."""
+    """The table of example-robot-data is there, without names of ours."""
     assert len(example_robots()) >= 70
     assert ALIKE < set(example_robots())
-    assert not set(REFUSED) & set(example_robots())
     assert not set(bundled_robots()) & set(example_robots())
 
 

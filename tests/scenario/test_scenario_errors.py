@@ -74,7 +74,7 @@ MISTAKES = [
     ("controller.kd=-1", "controller.kd", ">= 0, or one a joint by name, got -1"),
     ("controller.kp={limb1_joint2=-3}", "controller.kp.limb1_joint2", "must be >= 0, got -3"),
     ("controller.kp={limb1_joint9=3}", "controller", "no joint 'limb1_joint9'"),
-    ("controller.kind='pd'", "controller.kind", "Known: actuators, hold, none, stable-pd"),
+    ("controller.kind='pd'", "controller.kind", "Known: actuators, flight, hold, none, stable-pd"),
     ("controller.gait='hop'", "controller", "has no gait 'hop'"),
     ("robot.nam='spider'", "robot.nam", "Did you mean 'name'?"),
     ("robot.urdf='a.urdf'", "robot", "exactly one of"),

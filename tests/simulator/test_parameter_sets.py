@@ -10,7 +10,7 @@ from contact_laws import law_for
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
-from nmdp_pin._integrators import pbd
+from nmdp_pin._integrators import pbfd
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Plane, Terrain
@@ -133,7 +133,7 @@ def test_other_parameters_take_no_memory(method, monkeypatch):
     own = simulator(method, robot())
     with monkeypatch.context() as patch:
         patch.delattr(CompiledSystem, "new_memory")
-        patch.delattr(pbd, "new_step")
+        patch.delattr(pbfd, "new_step")
         heavy = own.with_parameters(mass={"torso": 50.0}, gravity=(0.0, 0.0, -3.7), friction=0.2)
     assert heavy._lock is own._lock
     state = own.state()

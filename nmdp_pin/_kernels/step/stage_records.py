@@ -104,10 +104,10 @@ class Stage:
         closes: whether closed loops hold positions, as at the end of a step; else their velocities,
             since in an earlier stage the way along a chord is not that of the velocity at its end,
             with which the gaps at the start of the step would close.
-        frames: frames of loops on their bodies, of grips as they are at the start of the step,
-            shape (c, 2, 4, 3).
         gaps: these gaps, of g rows of loops [m, rad], shape (g,).
         held: whether each loop holds, as all but grips do, shape (c,).
+        frames: frames of loops on their bodies, of grips as they are at the start of the step,
+            shape (c, 2, 4, 3).
         q_ref: configuration from which the velocity counts, shape (nq,).
         v_ref: velocity from which the acceleration counts, shape (nv,).
         rate: rate of the velocity and of the acceleration [1/s].
