@@ -3,8 +3,11 @@
 import os
 import signal
 import sys
+import time
 
 from nmdp_pin.errors import MissingExtra
+
+kept: list[bytes] = []
 
 
 def kills(state, u, h):
@@ -37,3 +40,10 @@ def exits(shared, code):
 def blocked(shared: None, task: int) -> bool:
     """Whether Ctrl-C does nothing to this process."""
     return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def grows(shared, task):
+    """Keep 0.4 GB from the second task of a process on, in more than joblib's second."""
+    kept.append(b"1" * 400_000_000 * (len(kept) == 1))
+    time.sleep(1.1)
+    return task

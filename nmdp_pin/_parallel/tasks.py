@@ -28,6 +28,7 @@ Progress = Callable[[int, int], None]
 Function = Callable[[Any, Any], Any]
 """Function of what all tasks share and of one task."""
 
+_REPLACED = "A worker stopped while some jobs were given"  # since it grew by 300 MB, says joblib
 _own = threading.local()  # what the tasks of a thread share
 
 
@@ -73,7 +74,9 @@ def side_by_side(
     try:
         with _deaf() if streams else nullcontext():  # the others are waited for here
             results = parallel(calls)
-        yield from map(_value, results)
+        with warnings.catch_warnings():  # as an error it would end joblib's thread, and all wait
+            warnings.filterwarnings("ignore", _REPLACED, UserWarning)
+            yield from map(_value, results)
     except _deaths() as error:
         raise WorkerError(
             f"a worker died (out of memory, or killed): use fewer or smaller tasks. {error}"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from joblib import parallel_config
-from rollout_commands import TwoWords, exits, kills, lacks, raises
+from rollout_commands import TwoWords, exits, grows, kills, lacks, raises
 
 from nmdp_pin._contact import Penalty
 from nmdp_pin._control import Command
@@ -160,6 +160,13 @@ def test_workers_give_the_same_bits(simulator, backend, chunk):
         assert same(
             here, rollout(simulator, x0, u, h=H, chunk=chunk, command=lambda state, u, h: 2.0 * u)
         )
+
+
+@pytest.mark.timeout(60)
+def test_a_worker_that_grows_is_replaced():
+    """By joblib, whose warning, an error here, would end the thread that hands out the tasks."""
+    with parallel_config("loky", n_jobs=2):
+        assert sorted(side_by_side(grows, None, range(6))) == [(k, k) for k in range(6)]
 
 
 @pytest.fixture(scope="module")
