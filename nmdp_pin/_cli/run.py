@@ -27,6 +27,7 @@ from nmdp_pin._cli.terminal import (
 )
 from nmdp_pin._cli.view import animate, live_viewer, replay_live
 from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._runs.coal_calls import coal_calls
 from nmdp_pin._runs.compilation import compile_parts, parts_of
 from nmdp_pin._runs.motion import motion_of
 from nmdp_pin._runs.recording import Recording
@@ -168,7 +169,8 @@ class RunCommand:
             files = filter(None, (self.out, self.plot, self.html, self.video))
             odd = [f"warning: {text}" for text in recorded_warnings(setup, recording)]
             written = [f"wrote {path}" for path in files]
-            print(printable("\n".join([account(recording, motion), *odd, *written])))
+            lines = [account(recording, motion), *coal_calls(setup), *odd, *written]
+            print(printable("\n".join(lines)))
 
 
 def run(**options: Any) -> None:

@@ -147,10 +147,14 @@ class SolidCalls:
     Args:
         pairs: the pairs.
         first: candidate of the first pair; the others follow.
+
+    Attributes:
+        pairs: the pairs.
+        asked: how often coal was asked about each, shape (p,).
     """
 
     def __init__(self, pairs: list[SolidPair], first: int) -> None:
-        self._first, self._pairs = first, pairs
+        self._first, self.pairs, self.asked = first, pairs, np.zeros(len(pairs), np.int64)
         self._bodies = np.array([pair.bodies for pair in pairs])
         self._geometries = [[solid.geometry for solid in pair.solids] for pair in pairs]
         self._placements = [[solid.placement for solid in pair.solids] for pair in pairs]
@@ -174,7 +178,7 @@ class SolidCalls:
             n, depth = self._least_overlap(k, P)
             if depth > 0.0:
                 n = n @ P[self._bodies[k, 1], :3]
-                most = np.inf if self._pairs[k].seams else _AS_DEEP * depth + _SAME
+                most = np.inf if self.pairs[k].seams else _AS_DEEP * depth + _SAME
                 contacts.overlaps[2 * k] = *n, most
                 contacts.overlaps[2 * k + 1] = *-n, most
 
@@ -202,7 +206,7 @@ class SolidCalls:
             )
             felt = places.depth[:n_contacts][of_pair].max(initial=0.0)
             seam = places.on_internal_edge[:n_contacts] & points & of_pair
-            if self._pairs[k].seams and seam.any():
+            if self.pairs[k].seams and seam.any():
                 continue
             begin = self._first + N_OVERLAPS * k
             free = np.flatnonzero(~contacts.listed[begin : begin + N_OVERLAPS])
@@ -234,6 +238,7 @@ class SolidCalls:
         a, b = self._geometries[k]
         one, other = self._placements[k]
         M = _relative(P, *self._bodies[k]) * one
+        self.asked[k] += 1
         return _distance(b, other, a, M, variant)
 
     def _least_overlap(self, k: int, P: np.ndarray) -> tuple[np.ndarray, float]:
@@ -277,7 +282,7 @@ class SolidCalls:
         _, b = self._geometries[k]
         M = _relative(P, *self._bodies[k])
         level, held = -_lowest(b, self._placements[k][1], -n)[0], M.actInv(point)
-        of_a, of_b = self._pairs[k].surfaces
+        of_a, of_b = self.pairs[k].surfaces
         on_internal_edge = _is_in(of_a, M.actInv(point - BESIDE * n))
         if on_internal_edge or _is_in(of_b, point + (level + BESIDE - n @ point) * n):
             return False
