@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator
+from importlib import metadata
 from pathlib import Path
 
 import numba
@@ -20,7 +21,8 @@ from cost import CostMeter, CostReport, slow_tests
 _TIMEOUT, _SLOW_TIMEOUT = 300.0, 900.0  # [s]; the first test of a kernel compiles it
 
 # Programs of tests are short: they compile in half the time, and run half as fast.
-_XLA_FLAGS = "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false"
+_XLA_FLAGS = "--xla_backend_optimization_level=1"
+_XLA_FLAGS_TO_0_10 = "--xla_cpu_use_fusion_emitters=false"  # a flag that XLA lacks ends the process
 
 _CACHE = pytest.StashKey[Path]()
 
@@ -47,11 +49,21 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["XDG_CACHE_HOME"] = str(config.stash[_CACHE])
     os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(compiled(config, "kernels"))
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(compiled(config, "programs"))
-    os.environ.setdefault("XLA_FLAGS", _XLA_FLAGS)
+    os.environ.setdefault("XLA_FLAGS", _xla_flags())
     config.pluginmanager.register(CostReport(config.getoption("--costs")))
     if config.getoption("numprocesses", None) and not config.option.collectonly:
         # Once, before the workers start.
         subprocess.run([sys.executable, "-m", "nmdp_pin", "compile", "--quiet"], check=True)
+
+
+def _xla_flags() -> str:
+    """Flags that the XLA which is installed has."""
+    try:
+        jaxlib = metadata.version("jaxlib").split(".")
+    except metadata.PackageNotFoundError:
+        return _XLA_FLAGS
+    old = (int(jaxlib[0]), int(jaxlib[1])) <= (0, 10)
+    return f"{_XLA_FLAGS} {_XLA_FLAGS_TO_0_10}" if old else _XLA_FLAGS
 
 
 def compiled(config: pytest.Config, name: str) -> Path:
