@@ -10,6 +10,7 @@ sentences of their docstrings, for those who read the page without the site.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import pydoc
 import re
@@ -20,7 +21,6 @@ from typing import Any, NamedTuple
 import griffe
 from pydantic import BaseModel
 
-import nmdp_pin
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._robot import ContactPoint
@@ -203,8 +203,11 @@ def with_names(text: str) -> str:
     """A page of docs/api with the names of its modules and classes made anew."""
 
     def made(match: re.Match[str]) -> str:
-        path = match[1].removeprefix("nmdp_pin.")
-        found: Any = nmdp_pin if path == "nmdp_pin" else pydoc.locate(f"nmdp_pin.{path}")
+        name = f"nmdp_pin.{match[1]}".replace("nmdp_pin.nmdp_pin", "nmdp_pin")
+        try:  # before the function of that name, such as `rollout`
+            found: Any = importlib.import_module(name)
+        except ModuleNotFoundError:
+            found = pydoc.locate(name)
         listed = "".join(f"- `{name}`: {_first_sentence(x)}\n" for name, x in _public(found))
         return f"\n{listed}\n::: {match[1]}"
 
