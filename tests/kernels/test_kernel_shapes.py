@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import trimesh
+from benchmark_modules import benchmark
 from kernel_scenes import array_of
 from pairwise import pairwise
 
@@ -26,14 +27,9 @@ from nmdp_pin._kernels.geometry.shares import MOST_SHARES, distribute_to_contact
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import (
     Box,
-    Capsule,
-    Cone,
-    Cylinder,
-    Ellipsoid,
     HeightField,
     Mesh,
     Plane,
-    Sphere,
     Terrain,
 )
 
@@ -47,22 +43,11 @@ BESIDE = 0.03  # [m] between a seam and a contact that may feel it
 EXPECTED = 0.2  # likewise of contacts that are held at points of the body
 LEVER = 1e-9  # [m^2] of a force and corners; shares are regular by 1e-9 of the size of a face
 BLOCK = trimesh.creation.box((0.1, 0.14, 0.08))
-SOLIDS = {
-    "box": Box(size=(0.1, 0.08, 0.06)),
-    "sphere": Sphere(radius=0.05),
-    "capsule": Capsule(radius=0.03, length=0.12),
-    "cylinder": Cylinder(radius=0.05, length=0.08),
-    "cone": Cone(radius=0.05, length=0.12),
-    "ellipsoid": Ellipsoid(radii=(0.08, 0.05, 0.03)),
-}
+OVERLAPS = benchmark("overlaps")
+SOLIDS = OVERLAPS.SOLIDS
 GROUNDS = {
     "plane": Plane(),
-    "box": Box(size=(0.2, 0.12, 0.08)),
-    "sphere": Sphere(radius=0.09),
-    "capsule": Capsule(radius=0.04, length=0.2),
-    "cylinder": Cylinder(radius=0.06, length=0.14),
-    "cone": Cone(radius=0.07, length=0.15),
-    "ellipsoid": Ellipsoid(radii=(0.12, 0.09, 0.06)),
+    **{name: shape for name, shape in OVERLAPS.GROUNDS.items() if name != "hull"},
     "mesh": Mesh(vertices=BLOCK.vertices, faces=BLOCK.faces),
 }
 ROUGH = HeightField(roughness=0.1, seed=1, size=(1.0, 1.0), spacing=(0.08, 0.08))
@@ -70,20 +55,13 @@ ROUGH = HeightField(roughness=0.1, seed=1, size=(1.0, 1.0), spacing=(0.08, 0.08)
 
 def overlap(solid, M, ground):
     """Depth by coal [m], and its direction from the ground to the solid."""
-    result, request = coal.CollisionResult(), coal.CollisionRequest()
-    request.security_margin, request.enable_contact = 1.0, True
-    request.gjk_tolerance = request.epa_tolerance = 1e-9
-    request.gjk_max_iterations = request.epa_max_iterations = 1000
     if isinstance(ground, Plane):
         other = coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
     elif isinstance(ground, Mesh):
         other = Box(size=tuple(BLOCK.extents)).collision_geometry()
     else:
         other = ground.collision_geometry()
-    pose = coal.Transform3s(M.rotation, M.translation)
-    coal.collide(other, coal.Transform3s(), solid.collision_geometry(), pose, request, result)
-    contact = result.getContact(0)
-    return -contact.penetration_depth, np.array(contact.normal)
+    return OVERLAPS.overlap(solid.collision_geometry(), M, other)
 
 
 LAWS = {

@@ -198,7 +198,7 @@ class SolidCalls:
         n_contacts, found, starts = contacts.n[0], False, np.array_equal(P, P0)
         points = contacts.features[contacts.index[:n_contacts], 0] == NONE
         for k in self._near(P):
-            n, point, depth = self._overlap(k, P, P0)
+            n, point, depth = self._overlap(k, P, None if starts else P0)
             if depth <= (0.0 if starts else BORDER):
                 continue
             of_pair = (np.sort(contacts.bodies[:n_contacts]) == np.sort(self._bodies[k])).all(
@@ -264,11 +264,15 @@ class SolidCalls:
         return -_lowest(b, other, -n)[0] - least, point
 
     def _overlap(
-        self, k: int, P: np.ndarray, P0: np.ndarray
+        self, k: int, P: np.ndarray, P0: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Direction in which pair k overlaps at P, deepest point of the link, and depth [m]."""
-        overlap, before = self._distance(k, P), self._distance(k, P0)
+        """Direction in which pair k overlaps at P, deepest point of the link, and depth [m].
+
+        It is that from which it came, where it was apart at P0; None: P is the start.
+        """
+        overlap = self._distance(k, P)
         n, point = np.array(overlap.normal), np.array(overlap.getNearestPoint2())
+        before = overlap if P0 is None else self._distance(k, P0)
         if before.min_distance > 0.0 and before.normal @ n < _SAME_SIDE:
             n = np.array(before.normal)
             depth, point = self._depth_along(k, P, n)
