@@ -37,6 +37,7 @@ _FALL, _TRIALS = 1e-3, 6  # of the map's square, by a share of a step; and share
 # Forces that a motion may leave: those that sticking contacts lose to rounding, which another
 # iteration brings back, and those after it
 _BALANCED, _ROUGHLY = 1e-10, 1e-7
+_HOPELESS = 1e6  # growth of the map's square, after which forces that are redundant have to be held
 _RECENT = 4  # iterations whose largest map has to fall
 
 
@@ -238,7 +239,7 @@ def search(
             square, near = natural_map(vi, f0, room.f, room.dq, roughly, there)
             same = trial == 0 and _same_pieces(here.piece, there.piece)
             fell = square <= (1.0 - _FALL * t) * bound or same or near
-            if fell:
+            if fell or (not patient and not square < _HOPELESS * bound):
                 break
             t *= 0.5
         if not (square < np.inf and (fell or patient)):
