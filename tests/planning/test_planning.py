@@ -7,7 +7,16 @@ import pinocchio as pin
 import pytest
 from scipy.optimize import lsq_linear
 
-from nmdp_pin import Command, ErrorControl, Fixed, FrictionCone, Plane, Simulator, Terrain, load_robot
+from nmdp_pin import (
+    Command,
+    ErrorControl,
+    Fixed,
+    FrictionCone,
+    Plane,
+    Simulator,
+    Terrain,
+    load_robot,
+)
 from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin.errors import ControlError
 from nmdp_pin.planning import Problem, cem, ilqr, mppi

@@ -70,11 +70,13 @@ ARM = """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 .1"/>
 <body name="hand" mocap="true" pos="0 0 2"><geom name="hand" type="box" size=".1 .1 .1"/></body>
 </worldbody></mujoco>"""
 
-# A hand that mocap moves, and a box.
+# Hands that mocap moves, and a box.
 PUSH = """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 .1"/>
 <body name="hand" mocap="true" pos="-.3 0 .12"><geom type="box" size=".1 .1 .1"/></body>
+<body name="palm" mocap="true" pos="0 9 2"><geom size=".1"/></body>
 <body name="box" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" friction=".4"/></body>
-</worldbody><keyframe><key name="up" mpos="0 0 1"/></keyframe></mujoco>"""
+</worldbody><keyframe><key name="up" mpos="0 0 1 2 9 1" mquat="1 0 0 0 .48 .64 0 .6"/></keyframe>
+</mujoco>"""
 
 
 @pytest.fixture(autouse=True)
@@ -240,7 +242,15 @@ def test_mocap_bodies_are_moved(tmp_path):
     np.testing.assert_allclose(box, [0.4, 0.0, 0.1], atol=0.005)  # contacts of both sink in
     np.testing.assert_allclose(box, data.body("box").xpos, atol=0.005)
     raised, _ = load_scene(path, keyframe="up")
-    assert raised.pose(State(0.0, raised.standing, state.v), "hand").translation[2] == 1.0
+    above = State(0.0, raised.standing, state.v)
+    mujoco.mj_resetDataKeyframe(m, data, 0)
+    mujoco.mj_forward(m, data)
+    for name in ("hand", "palm"):
+        place, body = raised.pose(above, name), data.body(name)
+        np.testing.assert_allclose(place.translation, body.xpos, atol=1e-12)
+        np.testing.assert_allclose(place.rotation, body.xmat.reshape(3, 3), atol=1e-12)
+        joint = robot.model.frames[robot.model.getFrameId(name)].parentJoint
+        assert robot.model.inertias[joint].mass == pytest.approx(m.body(name).mass[0])
     assert load_robot(path).scripted == frozenset()
     table = Scenario.load(path).resolved()
     knots = {"times": [0.0, 1.0], "positions": [[-0.3, 0.0, 0.12], [0.2, 0.0, 0.12]]}
