@@ -101,13 +101,15 @@ def test_actuators_in_scenarios_and_mistakes(loaded, tmp_path):
 
 
 def odd_arm():
-    """The arm with a servo along a tendon, two servos of a joint, with ranges, and a filter."""
+    """The arm with a servo along a tendon, two servos of each of two joints, and a filter."""
     odd = ARM.replace(
         '"pull" tendon="both" ctrlrange="-1 1" gear="1.5"', '"pull" tendon="both" kp="30"'
     )
     odd = odd.replace('<motor name="pull"', '<position kv="2" forcerange="-1.5 1.5" name="pull"')
     odd = odd.replace('<motor name="motor"', '<velocity name="motor" kv="2"')
-    return odd.replace('name="odd"', 'name="odd" dyntype="filter" dynprm=".1"')
+    odd = odd.replace('name="odd"', 'name="odd" dyntype="filter" dynprm=".1"')
+    copy = '<position name="copy" joint="left" kp="50" kv="1" forcerange="-2 2"/></actuator>'
+    return odd.replace("</actuator>", copy)
 
 
 def along(motors, simulator, m, u, steps, h=0.005):
@@ -131,11 +133,12 @@ def along(motors, simulator, m, u, steps, h=0.005):
 @pytest.mark.usefixtures("loaded")
 def test_servos_of_tendons_and_of_one_joint(tmp_path):
     """Each keeps to its own range, and controls follow their filter: the path is MuJoCo's."""
-    path, u = write(tmp_path, odd_arm(), "odd.xml"), [1.0, -3.0, 0.5, -0.4, 0.02]
+    path, u = write(tmp_path, odd_arm(), "odd.xml"), [1.0, -3.0, 0.5, -0.4, 0.02, 0.05]
     robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
     assert robot.warnings == ()
-    assert [t.joint for t in robot.tendons] == ["both_tendon", "motor_tendon"]
-    assert "tendons that are joints of their own: both_tendon, motor_tendon" in robot.notes
+    assert [t.joint for t in robot.tendons] == ["both_tendon", "motor_tendon", "copy_tendon"]
+    said = "tendons that are joints of their own: both_tendon, motor_tendon, copy_tendon"
+    assert said in robot.notes
     motors = Actuators(robot, controls=dict(zip(Actuators(robot).names, u, strict=True)))
     simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
     found, expected = along(motors, simulator, m, u, 60)
@@ -158,13 +161,28 @@ damping="0.2" frictionloss="0.1" armature="0.01"><joint joint="lift" coef=".5"/>
     found, expected = along(motors, simulator, m, u, 100)
     assert np.abs(expected[-1] @ [0.5, -2.0, 0.0, 0.0]).max() == pytest.approx(0.1, abs=0.02)
     np.testing.assert_allclose(found, expected, atol=0.015)  # the stop is soft in MuJoCo
-    tied = ARM.replace("<equality>", '<equality><tendon tendon1="both" polycoef="0.1 0 0 0 0"/>')
-    robot = load_robot(write(tmp_path, tied, "tied.xml"))
+    (spring,) = robot.springs
+    assert (spring.joint, spring.stiffness, spring.rest) == ("both_tendon", 4.0, 0.05)
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize(("other", "slope"), [("", 0.0), ('tendon2="grip"', 0.7)])
+def test_equalities_of_tendons(other, slope, tmp_path):
+    """Lengths differ from those at the joints' references by a constant, or by that of another."""
+    tie = f'<equality><tendon tendon1="both" {other} polycoef="0.1 {slope} 0 0 0"/>'
+    tied = ARM.replace("<equality>", tie).replace('"bend" axis', '"bend" ref=".3" axis')
+    path = write(tmp_path, tied.replace('"right" type', '"right" ref=".2" type'), "tied.xml")
+    robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
     simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
     state = simulator.state()
     for _ in range(20):
         state = simulator.step(state, None, 0.01).state
-    assert state.q[:2] @ [0.5, -2.0] == pytest.approx(0.1, abs=1e-5)
+    data = mujoco.MjData(m)
+    data.qpos[:] = state.q
+    mujoco.mj_forward(m, data)
+    both, grip = data.ten_length - m.tendon_length0
+    assert both == pytest.approx(0.1 + slope * grip, abs=1e-5)
+    assert abs(grip) > 0.01 or not slope
 
 
 def test_activations_are_those_of_mujoco(tmp_path, monkeypatch):
