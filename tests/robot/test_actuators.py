@@ -1,10 +1,14 @@
 """Actuators of MJCF files: forces and motions are MuJoCo's, each within its own ranges."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from urdf_samples import write
 
 from nmdp_pin import FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
+from nmdp_pin._robot import free_body, together
+from nmdp_pin._terrain import Sphere
 from nmdp_pin.control import Actuators, StablePD
 from nmdp_pin.errors import ControlError
 
@@ -185,11 +189,44 @@ def test_equalities_of_tendons(other, slope, tmp_path):
     assert abs(grip) > 0.01 or not slope
 
 
+@pytest.mark.usefixtures("loaded")
+def test_the_stop_of_a_tendon_carries_what_hangs_on_it(tmp_path):
+    """The weight of the arm along a tendon of 0.1 m presses it in by no more than 0.1 mm."""
+    short = '<fixed name="both" limited="true" range="-.01 .01"><joint joint="lift" coef=".1"/>'
+    hung = ARM.replace('<joint joint="bend" coef="-2"/>', "")
+    hung = hung.replace('<fixed name="both"><joint joint="lift" coef=".5"/>', short)
+    robot = load_robot(write(tmp_path, hung, "hung.xml"))
+    simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    state = simulator.state()
+    for _ in range(40):
+        state = simulator.step(state, None, 0.02).state
+    assert 0.1 < state.q[0] < 0.1 + 1.1e-4 / 0.1
+
+
+@pytest.mark.usefixtures("loaded")
+def test_actuators_beside_another_robot(tmp_path):
+    """Those of a second arm, along its tendons, move it as the first one."""
+    robot = load_robot(write(tmp_path, odd_arm(), "odd.xml"))
+    both = together(robot, [replace(robot, name="other")])
+    u = dict(zip(Actuators(robot).names, [1.0, -3.0, 0.5, -0.4, 0.02, 0.05], strict=True))
+    motors = Actuators(both, controls=u | {f"other/{name}": x for name, x in u.items()})
+    simulator = Simulator(both, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    state = simulator.state()
+    for _ in range(10):
+        state = simulator.step(state, motors, 0.01).state
+    first, second = np.split(state.q, 2)
+    np.testing.assert_allclose(first, second, atol=1e-9)
+    assert np.abs(first[:4] - robot.standing[:4]).min() > 1e-3
+
+
 def test_activations_are_those_of_mujoco(tmp_path, monkeypatch):
     """A control is integrated within a range, or followed, from the keyframe's activation on."""
     compiled = lambda path: mujoco.MjModel.from_xml_path(str(path))  # noqa: E731
     monkeypatch.setattr("nmdp_pin._robot.mjcf._compiled", compiled)
-    kinds = ('dyntype="integrator" actlimited="true" actrange="0 .2"', 'dyntype="filterexact"')
+    kinds = (
+        'dyntype="integrator" actlimited="true" actrange="0 .2"',
+        'dyntype="filterexact" ctrlrange="-.5 .5"',
+    )
     bodies = "".join(
         f'<body><joint name="j{k}" axis="0 1 0"/><geom size=".1"/></body>' for k in range(2)
     )
@@ -235,12 +272,19 @@ def test_thrusters_of_sites(tmp_path, monkeypatch):
     data.ctrl[:] = 30.0, 0.0, 20.0
     simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
     state = simulator.state(q=[*data.qpos[:3], *np.roll(data.qpos[3:], -1)])
+    alone = simulator.step(simulator.state(), command, 0.002).state
     for _ in range(100):
         state = simulator.step(state, command, 0.002).state
     mujoco.mj_step(m, data, nstep=1000)
     assert np.linalg.norm(data.qpos[:3] - [0, 0, 3]) > 0.05
     np.testing.assert_allclose(state.q[:3], data.qpos[:3], atol=2e-3)
     np.testing.assert_allclose(np.roll(state.q[3:], 1), data.qpos[3:], atol=5e-3)
+    ball = free_body("ball", Sphere(radius=0.1), mass=1.0)
+    both = together(ball, [replace(robot, name="body")])  # as its link is called
+    simulator = Simulator(both, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    pushed = Actuators(both).command_of([30.0, 20.0])
+    moved = simulator.step(simulator.state(), pushed, 0.002).state
+    assert moved.v[6:9] == pytest.approx(alone.v[:3], abs=1e-9)
 
 
 def test_what_pulls_a_joint_adds_to_its_effort(tmp_path):
