@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from urdf_samples import write
 
@@ -220,8 +221,24 @@ def test_bases_that_touch_no_link(tmp_path):
     assert not free.world["floor"].meets(free.surfaces[2].shapes[0])
 
 
+def test_mocap_bodies_are_where_a_keyframe_has_them(tmp_path):
+    """Each turned as in MuJoCo, with its own mass."""
+    path = write(tmp_path, PUSH, "push.xml")
+    robot, _ = load_scene(path, keyframe="up")
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data, state = mujoco.MjData(m), State(0.0, robot.standing, np.zeros(robot.model.nv))
+    mujoco.mj_resetDataKeyframe(m, data, 0)
+    mujoco.mj_forward(m, data)
+    for name in ("hand", "palm"):
+        place, body = robot.pose(state, name), data.body(name)
+        np.testing.assert_allclose(place.translation, body.xpos, atol=1e-12)
+        np.testing.assert_allclose(place.rotation, body.xmat.reshape(3, 3), atol=1e-12)
+        joint = robot.model.frames[robot.model.getFrameId(name)].parentJoint
+        assert robot.model.inertias[joint].mass == pytest.approx(m.body(name).mass[0])
+
+
 def test_mocap_bodies_are_moved(tmp_path):
-    """A hand pushes a box as in MuJoCo; in a keyframe it is elsewhere; a robot has none."""
+    """A hand pushes a box as in MuJoCo; a robot has none."""
     path = write(tmp_path, PUSH, "push.xml")
     robot, terrain = load_scene(path)
     assert robot.warnings == ()
@@ -241,22 +258,27 @@ def test_mocap_bodies_are_moved(tmp_path):
     box = robot.pose(state, "box").translation
     np.testing.assert_allclose(box, [0.4, 0.0, 0.1], atol=0.005)  # contacts of both sink in
     np.testing.assert_allclose(box, data.body("box").xpos, atol=0.005)
-    raised, _ = load_scene(path, keyframe="up")
-    above = State(0.0, raised.standing, state.v)
-    mujoco.mj_resetDataKeyframe(m, data, 0)
-    mujoco.mj_forward(m, data)
-    for name in ("hand", "palm"):
-        place, body = raised.pose(above, name), data.body(name)
-        np.testing.assert_allclose(place.translation, body.xpos, atol=1e-12)
-        np.testing.assert_allclose(place.rotation, body.xmat.reshape(3, 3), atol=1e-12)
-        joint = robot.model.frames[robot.model.getFrameId(name)].parentJoint
-        assert robot.model.inertias[joint].mass == pytest.approx(m.body(name).mass[0])
     assert load_robot(path).scripted == frozenset()
     table = Scenario.load(path).resolved()
     knots = {"times": [0.0, 1.0], "positions": [[-0.3, 0.0, 0.12], [0.2, 0.0, 0.12]]}
     setup = Scenario.from_dict({**table, "motions": {"hand": knots}}).build(visuals=False)
     target = setup.controller.command(setup.state, 0.5).q_target
     np.testing.assert_allclose(target[:3], pushes(0.5)[0].translation)
+
+
+@pytest.mark.parametrize("kind", ["plane", "box"])
+def test_surfaces_move_along_the_axes_of_their_geometry(kind, tmp_path):
+    """At a point of it R (v + w x R' (p - c)), of a plane and of a box that are turned."""
+    belt = f"""<geom name="belt" type="{kind}" size="2 2 .1" pos="1 2 .3" euler="0 0 70"
+surfacevel=".5 .1 0 0 0 2"/>"""
+    path = write(tmp_path, ROOM.replace("<worldbody>", f"<worldbody>{belt}"), "belt.xml")
+    robot, terrain = load_scene(path)
+    shape, p, c = robot.world["belt"], np.array([1.4, 1.7, 0.3]), np.array([1.0, 2.0, 0.3])
+    twist = pin.Motion(shape.surface_twist)
+    R = pin.rpy.rpyToMatrix(0.0, 0.0, np.radians(70.0))
+    expected = R @ (np.array([0.5, 0.1, 0.0]) + np.cross([0.0, 0.0, 2.0], R.T @ (p - c)))
+    np.testing.assert_allclose(twist.linear + np.cross(twist.angular, p), expected, atol=1e-12)
+    assert terrain.shapes[0] is shape
 
 
 def test_pairs_are_limited(tmp_path):
