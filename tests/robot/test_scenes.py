@@ -122,6 +122,13 @@ def test_bodies_rest_where_mujoco_has_them(tmp_path):
     np.testing.assert_allclose(state.q[2::7], data.qpos[2::7], atol=1.5e-3)
 
 
+def test_bodies_have_a_friction_that_is_given(tmp_path):
+    """In the place of that of the file, which the world keeps."""
+    robot, terrain = load_scene(write(tmp_path, ROOM, "room.xml"), friction=0.2)
+    assert {s.friction for surface in robot.surfaces.values() for s in surface.shapes} == {0.2}
+    assert terrain.friction.tolist() == [0.6, 1.0, 1.0, 0.0, 1.0]
+
+
 def test_masks_are_those_of_mujoco(tmp_path):
     """Which pairs have contacts: of the floor, the shelf and the balls; an exclude."""
     path = write(tmp_path, MASKS, "masks.xml")
