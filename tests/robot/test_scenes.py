@@ -18,7 +18,7 @@ from nmdp_pin.errors import RobotError, ScenarioError
 
 mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
 
-# A floor, a table that is turned, with a lamp, a height field and a wedge, with a body above each; a
+# A floor, a table that is turned, with a lamp, a height field and a wedge, a body above each; a
 # column that has the masks of nothing, and what only looks.
 ROOM = """<mujoco model="room"><asset>
 <hfield name="hills" nrow="3" ncol="4" size="0.5 0.4 0.2 0.1" elevation="4 3 3 4 3 1 0 3 4 3 2 4"/>
