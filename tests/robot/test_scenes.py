@@ -179,6 +179,8 @@ def test_links_of_a_urdf_that_stand_still(tmp_path):
     path = write(tmp_path, RAIL)
     robot, terrain = load_scene(path)
     assert list(robot.world) == ["rail_0", "block_0"]
+    ((cart,),) = (surface.shapes for surface in robot.surfaces.values())
+    assert [shape.meets(cart) for shape in terrain.shapes] == [False, True]
     simulator = Simulator(robot, terrain, FrictionCone(stiffness=math.inf))
     state = simulator.state()
     for _ in range(40):
