@@ -18,7 +18,7 @@ from nmdp_pin.derivatives import step_derivatives
 
 METHODS = ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp")
 STEPS = (0.002, 0.01, 0.05)  # [s]
-RATIOS = (1e-3, 1e7)  # of the other body's mass to the body's
+RATIOS = (1e-3, 1e3, 1e7)  # of the other body's mass to the body's
 MASS = 1.0  # [kg] of the body
 DROP, TILT = 0.02, 0.1  # [m], [rad] of a block that lands on an edge, after 64 ms
 AWAY = 10.0  # [m] between the bodies
