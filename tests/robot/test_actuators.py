@@ -137,7 +137,7 @@ def along(motors, simulator, m, u, steps, h=0.005):
 @pytest.mark.usefixtures("loaded")
 def test_servos_of_tendons_and_of_one_joint(tmp_path):
     """Each keeps to its own range, and controls follow their filter: the path is MuJoCo's."""
-    path, u = write(tmp_path, odd_arm(), "odd.xml"), [1.0, -3.0, 0.5, -0.4, 0.02, 0.05]
+    path, u = write(tmp_path, odd_arm(), "odd.xml"), [1.0, -3.0, 0.5, -0.4, 0.02, 0.02]
     robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
     assert robot.warnings == ()
     assert [t.joint for t in robot.tendons] == ["both_tendon", "motor_tendon", "copy_tendon"]
