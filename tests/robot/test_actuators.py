@@ -112,7 +112,7 @@ def odd_arm():
     odd = odd.replace('<motor name="pull"', '<position kv="2" forcerange="-1.5 1.5" name="pull"')
     odd = odd.replace('<motor name="motor"', '<velocity name="motor" kv="2"')
     odd = odd.replace('name="odd"', 'name="odd" dyntype="filter" dynprm=".1"')
-    copy = '<position name="copy" joint="left" kp="50" kv="1" forcerange="-2 2"/></actuator>'
+    copy = '<position name="copy" tendon="grip" kp="900" kv="9" forcerange="-20 20"/></actuator>'
     return odd.replace("</actuator>", copy)
 
 
