@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -12,7 +13,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from nmdp_pin import Sensors, load_robot  # noqa: E402
 from nmdp_pin._integrators.vi_newton import ViNewton  # noqa: E402
 from nmdp_pin._simulator.step_control import Halving  # noqa: E402
-from nmdp_pin.adapters.bundled_tasks import ObjectAt, simulator_for  # noqa: E402
+from nmdp_pin.adapters.bundled_tasks import ObjectAt, reach, simulator_for  # noqa: E402
 from nmdp_pin.adapters.gymnasium import SimulatorEnv, Task  # noqa: E402
 from nmdp_pin.adapters.locomotion import Base, Forward  # noqa: E402
 from nmdp_pin.adapters.motors import Motors  # noqa: E402
@@ -158,6 +159,31 @@ def test_joints_keep_their_range():
             assert state.q[4] > low - PAST
 
 
+def test_tilt_is_the_angle_from_upright():
+    """Of a base that is turned about the vertical, too."""
+    robot = load_robot("walker")
+    turned = pin.exp3(np.array([0.24, -0.18, 0.0])) @ pin.rpy.rpyToMatrix(0.0, 0.0, 2.0)
+    q = robot.standing.copy()
+    q[3:7] = pin.Quaternion(turned).coeffs()
+    assert Base.of(robot).tilt(q) == pytest.approx(0.3)
+
+
+def test_targets_are_held_within_the_range():
+    """Half a radian away the spring asks for the whole torque; its damper has 40 ms."""
+    robot = load_robot("gym-walker")
+    model, motors = robot.model, Motors(robot)
+    command = motors.command(np.ones(len(motors)))
+    joints = [joint for joint in model.joints if joint.idx_v in robot.driven]
+    beyond = [robot.standing[j.idx_q] + 0.5 > model.upperPositionLimit[j.idx_q] for j in joints]
+    assert 0 < sum(beyond) < len(joints)
+    for joint in joints:
+        end = min(robot.standing[joint.idx_q] + 0.5, model.upperPositionLimit[joint.idx_q])
+        assert command.q_target[joint.idx_q] == pytest.approx(end)
+        kp = model.effortLimit[joint.idx_v] / 0.5
+        assert command.kp[joint.idx_v] == pytest.approx(kp)
+        assert command.kd[joint.idx_v] == pytest.approx(0.04 * kp)
+
+
 def test_quaternions_are_observed_once():
     """A rotation is observed alike by both of its quaternions, without the place on the ground."""
     simulator = simulator_for(load_robot("walker"))
@@ -266,3 +292,26 @@ def test_objects_are_rewarded_where_they_shall_be():
     *_, info = env.step(np.zeros(2, np.float32))
     assert 0.06 <= env.goal[0] <= 0.2
     assert info["reward_distance"] == pytest.approx(0.025 - env.goal[0], abs=2e-3)
+
+
+def test_a_hand_sees_the_way_to_its_goal():
+    """From the frame itself, not from the joint that carries it; starts are on both sides."""
+    env = reach()
+    observed = np.array([env.reset(seed=seed)[0] for seed in range(4)])
+    model = env.simulator.robot.model
+    q, v = observed[:, : model.nq], observed[:, model.nq : -3]
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, q[-1])
+    hand = data.oMf[model.getFrameId("panda_hand_tcp")].translation
+    np.testing.assert_allclose(observed[-1, -3:], env.goal - hand, atol=1e-12)
+    for drawn in (q - env.simulator.robot.standing, v):
+        assert -5e-3 <= drawn.min() < -3e-3
+        assert 3e-3 < drawn.max() <= 5e-3
+
+
+def test_contacts_carry_the_robot_at_a_millimetre():
+    """The weight is n k d^2 of all its points."""
+    robot = load_robot("gym-walker")
+    k, n = simulator_for(robot, method="ne-nmdp").system.law.stiffness, len(robot.contact_points)
+    assert n > 1
+    assert n * k * 1e-6 == pytest.approx(9.81 * pin.computeTotalMass(robot.model), rel=1e-3)

@@ -5,8 +5,10 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
-from nmdp_pin import Sensors
-from nmdp_pin.adapters.bundled_tasks import hopper, push
+from nmdp_pin import Halving, Sensors, load_robot
+from nmdp_pin._integrators.vi_newton import ViNewton
+from nmdp_pin.adapters.bundled_tasks import hopper, push, simulator_for
+from nmdp_pin.adapters.gymnasium import Forward, SimulatorEnv
 from nmdp_pin.adapters.vector_env import SimulatorVectorEnv
 from nmdp_pin.errors import IntegratorError, StateError
 from nmdp_pin.sensors import Gyroscope
@@ -49,6 +51,41 @@ def test_environments_are_those_stepped_alone(backend):
         fresh = terminated | truncated | begun
     many.close()
     assert (ends > 0).all()
+
+
+def test_a_failed_step_rewards_nothing():
+    """It keeps its state, is cut and says why; the next step begins an episode."""
+    simulator = simulator_for(
+        load_robot("hopper"),
+        method="ne-nmdp",
+        vi_newton=ViNewton(max_iterations=1),
+        control=Halving(min_step=0.02),
+    )
+    task = Forward(healthy_height=(0.0, np.inf), healthy_tilt=3.0)
+    many = SimulatorVectorEnv(SimulatorEnv(simulator, task), 2)
+    many.reset(seed=0)
+    before = many.state.q
+    _, rewards, terminated, truncated, told = many.step(np.ones((2, 3)))
+    np.testing.assert_array_equal(many.state.q, before)
+    assert told["status"].all()
+    assert truncated.all()
+    assert not terminated.any()
+    assert not rewards.any()
+    *_, truncated, told = many.step(np.ones((2, 3)))
+    assert not truncated.any()
+    assert not told["status"].any()
+    assert (many.state.q != before).any(axis=1).all()
+    many.close()
+
+
+def test_falls_end_nothing_where_they_may_not():
+    """A task that no state satisfies, with and without its ends."""
+    for ends in (True, False):
+        task = Forward(healthy_height=(9.0, np.inf), healthy_tilt=0.2)
+        many = SimulatorVectorEnv(hopper(task=task, terminate=ends), 2)
+        many.reset(seed=0)
+        assert many.step(np.zeros((2, 3)))[2].tolist() == [ends, ends]
+        many.close()
 
 
 def test_goals_and_parameters_are_drawn():

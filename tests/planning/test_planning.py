@@ -1,10 +1,23 @@
 """Planners find the optimum of a problem that is known in closed form, within bounds."""
 
+from dataclasses import replace
+
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.optimize import lsq_linear
 
-from nmdp_pin import Command, FrictionCone, Plane, Simulator, Terrain, load_robot
+from nmdp_pin import (
+    Command,
+    ErrorControl,
+    Fixed,
+    FrictionCone,
+    Plane,
+    Simulator,
+    Terrain,
+    load_robot,
+)
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin.errors import ControlError
 from nmdp_pin.planning import Problem, cem, ilqr, mppi
 
@@ -18,20 +31,44 @@ CLOSE = 2e-3  # [m]
 ERRORS = (0.01, 0.02, 1e-7)  # of the cost, which is 25 without controls
 
 
-def slide(**options):
+CONE = FrictionCone(stiffness=1e6, power=2)
+
+
+def slide(control=None, **options):
     """A mass of 0.5 kg on a slide goes to a place and rests there."""
-    simulator = Simulator(
-        load_robot("finger"), Terrain(Plane()), FrictionCone(stiffness=1e6, power=2), order=1
+    simulator = Simulator(load_robot("finger"), Terrain(Plane()), CONE, order=1, control=control)
+    given = {
+        "running": lambda x, u: 0.05 * u,
+        "final": lambda x: np.array([100.0, 5.0]) * (x - np.array([GOAL, 0.0])),
+    }
+    return Problem(simulator=simulator, h=H, held=HELD, **given | options), simulator.state()
+
+
+def flying(targets):
+    """A robot of a floating base in the air, with springs and torques that are held."""
+    robot = load_robot("walker")
+    nv, driven = robot.model.nv, np.isin(np.arange(robot.model.nv), robot.driven)
+    simulator = Simulator(robot, Terrain(Plane(height=-9.0)), CONE, order=1)
+    turned = pin.integrate(robot.model, robot.standing, np.linspace(0.1, 0.3, nv))
+    command = Command(
+        tau=np.where(driven, 3.0, 0.0),
+        kp=np.where(driven, 200.0, 0.0),
+        kd=np.where(driven, 10.0, 0.0),
+        q_target=turned,
     )
+    places = [j.idx_q for j in robot.model.joints if j.idx_v in robot.driven]
     problem = Problem(
         simulator=simulator,
         h=H,
+        running=lambda x, u: 1e-3 * u,
+        final=lambda x: x[..., places] - turned[places] - 0.2,
+        command=command,
+        targets=targets,
         held=HELD,
-        running=lambda x, u: 0.05 * u,
-        final=lambda x: np.array([100.0, 5.0]) * (x - np.array([GOAL, 0.0])),
-        **options,
+        low=-1.0,
+        high=1.0,
     )
-    return problem, simulator.state()
+    return problem, simulator.state(turned)
 
 
 def optimum(bound):
@@ -69,6 +106,63 @@ def test_targets_are_moved(planner):
     problem, state = slide(command=spring, targets=True, low=-0.2, high=0.2)
     found = planner(problem, state, np.zeros((KNOTS, 1)))
     assert abs(found.x[-1, 0] - GOAL) < CLOSE
+
+
+@pytest.mark.parametrize("targets", [False, True])
+def test_a_control_is_the_command_of_its_steps(targets):
+    """Of motors behind a floating base, beside what is held: the plan is what the steps make."""
+    problem, state = flying(targets)
+    plan = problem.plan(state, np.random.default_rng(0).uniform(-0.5, 0.5, (2, 12)))
+    for u, x in zip(plan.u, plan.x, strict=True):
+        for _ in range(HELD):
+            state = problem.simulator.step(state, problem.commanded(u), H).state
+        np.testing.assert_allclose(problem.simulator.vector.pack(state), x, atol=1e-9)
+
+
+def test_ilqr_moves_targets_of_joints_behind_a_base():
+    """Joints that hold their angle go 0.2 rad further in five knots."""
+    problem, state = flying(targets=True)
+    begin = np.zeros((5, 12))
+    assert ilqr(problem, state, begin, rounds=4).cost < 0.1 * problem.plan(state, begin).cost
+
+
+@pytest.mark.parametrize(("bound", "rounds"), [(1e3, 1), (1.5, 4)])
+def test_a_linear_problem_takes_few_rounds(bound, rounds):
+    """One of the linear quadratic regulator, and some more where bounds bind."""
+    problem, state = slide(low=-bound, high=bound)
+    found = ilqr(problem, state, np.zeros((KNOTS, 1)), rounds=rounds)
+    assert found.cost == pytest.approx(optimum(bound), abs=1e-7)
+    assert found.one_sided == ()
+
+
+def test_kinks_are_told():
+    """The lengths of sub-steps under error control are switches of every knot."""
+    problem, state = slide(ErrorControl(rtol=1e-3), low=-9.0, high=9.0)
+    assert ilqr(problem, state, np.ones((2, 1)), rounds=1).one_sided == (0, 1)
+
+
+def test_failed_samples_do_not_count():
+    """The next samples are about those that were made; where none was, the controls stay."""
+    asked = []
+
+    def within_one(x, u):
+        asked.append(u)
+        return np.where(np.abs(u) > 1.0, np.inf, u)
+
+    problem, state = slide(running=within_one, final=lambda x: 0.0 * x, low=-20.0, high=20.0)
+    begin = np.full((1, 1), 3.0)
+    for planner in (lambda *a: cem(*a, spread=2.0, elites=32, rounds=1), PLANNERS[0]):
+        planner(problem, state, begin)
+        assert np.abs(asked[-1]).max() < 1.0
+    problem, state = flying(targets=False)
+    once = {"control": Fixed(), "vi_newton": ViNewton(max_iterations=1)}
+    robot, terrain, begin = problem.simulator.robot, problem.simulator.terrain, np.ones((1, 12))
+    problem = replace(problem, simulator=Simulator(robot, terrain, CONE, **once))
+    few = {"spread": 2.0, "samples": 4, "rounds": 1}
+    for planner, options in ((mppi, few), (cem, few), (ilqr, {})):
+        found = planner(problem, state, begin, **options)
+        np.testing.assert_array_equal(found.u, begin)
+        assert found.cost == np.inf
 
 
 def test_seeds_repeat():

@@ -1,10 +1,14 @@
 """Actuators of MJCF files: forces and motions are MuJoCo's, each within its own ranges."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from urdf_samples import write
 
 from nmdp_pin import FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
+from nmdp_pin._robot import free_body, together
+from nmdp_pin._terrain import Sphere
 from nmdp_pin.control import Actuators, StablePD
 from nmdp_pin.errors import ControlError
 
@@ -101,13 +105,15 @@ def test_actuators_in_scenarios_and_mistakes(loaded, tmp_path):
 
 
 def odd_arm():
-    """The arm with a servo along a tendon, two servos of a joint, with ranges, and a filter."""
+    """The arm with a servo along a tendon, two servos of each of two joints, and a filter."""
     odd = ARM.replace(
         '"pull" tendon="both" ctrlrange="-1 1" gear="1.5"', '"pull" tendon="both" kp="30"'
     )
     odd = odd.replace('<motor name="pull"', '<position kv="2" forcerange="-1.5 1.5" name="pull"')
     odd = odd.replace('<motor name="motor"', '<velocity name="motor" kv="2"')
-    return odd.replace('name="odd"', 'name="odd" dyntype="filter" dynprm=".1"')
+    odd = odd.replace('name="odd"', 'name="odd" dyntype="filter" dynprm=".1"')
+    copy = '<position name="copy" tendon="grip" kp="900" kv="9" forcerange="-20 20"/></actuator>'
+    return odd.replace("</actuator>", copy)
 
 
 def along(motors, simulator, m, u, steps, h=0.005):
@@ -131,11 +137,12 @@ def along(motors, simulator, m, u, steps, h=0.005):
 @pytest.mark.usefixtures("loaded")
 def test_servos_of_tendons_and_of_one_joint(tmp_path):
     """Each keeps to its own range, and controls follow their filter: the path is MuJoCo's."""
-    path, u = write(tmp_path, odd_arm(), "odd.xml"), [1.0, -3.0, 0.5, -0.4, 0.02]
+    path, u = write(tmp_path, odd_arm(), "odd.xml"), [1.0, -3.0, 0.5, -0.4, 0.02, 0.02]
     robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
     assert robot.warnings == ()
-    assert [t.joint for t in robot.tendons] == ["both_tendon", "motor_tendon"]
-    assert "tendons that are joints of their own: both_tendon, motor_tendon" in robot.notes
+    assert [t.joint for t in robot.tendons] == ["both_tendon", "motor_tendon", "copy_tendon"]
+    said = "tendons that are joints of their own: both_tendon, motor_tendon, copy_tendon"
+    assert said in robot.notes
     motors = Actuators(robot, controls=dict(zip(Actuators(robot).names, u, strict=True)))
     simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
     found, expected = along(motors, simulator, m, u, 60)
@@ -158,20 +165,68 @@ damping="0.2" frictionloss="0.1" armature="0.01"><joint joint="lift" coef=".5"/>
     found, expected = along(motors, simulator, m, u, 100)
     assert np.abs(expected[-1] @ [0.5, -2.0, 0.0, 0.0]).max() == pytest.approx(0.1, abs=0.02)
     np.testing.assert_allclose(found, expected, atol=0.015)  # the stop is soft in MuJoCo
-    tied = ARM.replace("<equality>", '<equality><tendon tendon1="both" polycoef="0.1 0 0 0 0"/>')
-    robot = load_robot(write(tmp_path, tied, "tied.xml"))
+    (spring,) = robot.springs
+    assert (spring.joint, spring.stiffness, spring.rest) == ("both_tendon", 4.0, 0.05)
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize(("other", "slope"), [("", 0.0), ('tendon2="grip"', 0.7)])
+def test_equalities_of_tendons(other, slope, tmp_path):
+    """Lengths differ from those at the joints' references by a constant, or by that of another."""
+    tie = f'<equality><tendon tendon1="both" {other} polycoef="0.1 {slope} 0 0 0"/>'
+    tied = ARM.replace("<equality>", tie).replace('"bend" axis', '"bend" ref=".3" axis')
+    path = write(tmp_path, tied.replace('"right" type', '"right" ref=".2" type'), "tied.xml")
+    robot, m = load_robot(path), mujoco.MjModel.from_xml_path(str(path))
     simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
     state = simulator.state()
     for _ in range(20):
         state = simulator.step(state, None, 0.01).state
-    assert state.q[:2] @ [0.5, -2.0] == pytest.approx(0.1, abs=1e-5)
+    data = mujoco.MjData(m)
+    data.qpos[:] = state.q
+    mujoco.mj_forward(m, data)
+    both, grip = data.ten_length - m.tendon_length0
+    assert both == pytest.approx(0.1 + slope * grip, abs=1e-5)
+    assert abs(grip) > 0.01 or not slope
+
+
+@pytest.mark.usefixtures("loaded")
+def test_the_stop_of_a_tendon_carries_what_hangs_on_it(tmp_path):
+    """The weight of the arm along a tendon of 0.1 m presses it in by no more than 0.1 mm."""
+    short = '<fixed name="both" limited="true" range="-.01 .01"><joint joint="lift" coef=".1"/>'
+    hung = ARM.replace('<joint joint="bend" coef="-2"/>', "")
+    hung = hung.replace('<fixed name="both"><joint joint="lift" coef=".5"/>', short)
+    robot = load_robot(write(tmp_path, hung, "hung.xml"))
+    simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    state = simulator.state()
+    for _ in range(40):
+        state = simulator.step(state, None, 0.02).state
+    assert 0.1 < state.q[0] < 0.1 + 1.1e-4 / 0.1
+
+
+@pytest.mark.usefixtures("loaded")
+def test_actuators_beside_another_robot(tmp_path):
+    """Those of a second arm, along its tendons, move it as the first one."""
+    robot = load_robot(write(tmp_path, odd_arm(), "odd.xml"))
+    both = together(robot, [replace(robot, name="other")])
+    u = dict(zip(Actuators(robot).names, [1.0, -3.0, 0.5, -0.4, 0.02, 0.05], strict=True))
+    motors = Actuators(both, controls=u | {f"other/{name}": x for name, x in u.items()})
+    simulator = Simulator(both, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    state = simulator.state()
+    for _ in range(10):
+        state = simulator.step(state, motors, 0.01).state
+    first, second = np.split(state.q, 2)
+    np.testing.assert_allclose(first, second, atol=1e-9)
+    assert np.abs(first[:4] - robot.standing[:4]).min() > 1e-3
 
 
 def test_activations_are_those_of_mujoco(tmp_path, monkeypatch):
     """A control is integrated within a range, or followed, from the keyframe's activation on."""
     compiled = lambda path: mujoco.MjModel.from_xml_path(str(path))  # noqa: E731
     monkeypatch.setattr("nmdp_pin._robot.mjcf._compiled", compiled)
-    kinds = ('dyntype="integrator" actlimited="true" actrange="0 .2"', 'dyntype="filterexact"')
+    kinds = (
+        'dyntype="integrator" actlimited="true" actrange="0 .2"',
+        'dyntype="filterexact" ctrlrange="-.5 .5"',
+    )
     bodies = "".join(
         f'<body><joint name="j{k}" axis="0 1 0"/><geom size=".1"/></body>' for k in range(2)
     )
@@ -217,12 +272,19 @@ def test_thrusters_of_sites(tmp_path, monkeypatch):
     data.ctrl[:] = 30.0, 0.0, 20.0
     simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
     state = simulator.state(q=[*data.qpos[:3], *np.roll(data.qpos[3:], -1)])
+    alone = simulator.step(simulator.state(), command, 0.002).state
     for _ in range(100):
         state = simulator.step(state, command, 0.002).state
     mujoco.mj_step(m, data, nstep=1000)
     assert np.linalg.norm(data.qpos[:3] - [0, 0, 3]) > 0.05
     np.testing.assert_allclose(state.q[:3], data.qpos[:3], atol=2e-3)
     np.testing.assert_allclose(np.roll(state.q[3:], 1), data.qpos[3:], atol=5e-3)
+    ball = free_body("ball", Sphere(radius=0.1), mass=1.0)
+    both = together(ball, [replace(robot, name="body")])  # as its link is called
+    simulator = Simulator(both, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    pushed = Actuators(both).command_of([30.0, 20.0])
+    moved = simulator.step(simulator.state(), pushed, 0.002).state
+    assert moved.v[6:9] == pytest.approx(alone.v[:3], abs=1e-9)
 
 
 def test_what_pulls_a_joint_adds_to_its_effort(tmp_path):

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from urdf_samples import write
 
@@ -17,15 +18,16 @@ from nmdp_pin.errors import RobotError, ScenarioError
 
 mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
 
-# A floor, a table that is turned, a height field and a wedge, with a body above each; a column that
-# has the masks of nothing, and what only looks.
+# A floor, a table that is turned, with a lamp, a height field and a wedge, a body above each; a
+# column that has the masks of nothing, and what only looks.
 ROOM = """<mujoco model="room"><asset>
 <hfield name="hills" nrow="3" ncol="4" size="0.5 0.4 0.2 0.1" elevation="4 3 3 4 3 1 0 3 4 3 2 4"/>
 <mesh name="wedge" vertex="0 0 0 .4 0 0 0 .3 0 0 0 .2 .4 0 .2 0 .3 .2"/></asset><worldbody>
 <geom name="floor" type="plane" size="3 3 .1" friction="0.6"/>
 <body pos="1 0 0.5" euler="0 0 30">
 <geom name="top" type="box" size="0.3 0.2 0.02" friction="0.3" condim="1"/>
-<geom name="leg" type="cylinder" size="0.03 0.24" pos="0 0 -0.26"/></body>
+<geom name="leg" type="cylinder" size="0.03 0.24" pos="0 0 -0.26"/>
+<body pos="0 -.3 .3" euler="0 20 0"><geom name="lamp" type="box" size=".1 .1 .05"/></body></body>
 <geom name="hills" type="hfield" hfield="hills" pos="-1 0 0"/>
 <geom name="wedge" type="mesh" mesh="wedge" pos="0 1 0"/>
 <geom name="look" type="box" size="9 9 9" contype="0" conaffinity="0"/>
@@ -70,11 +72,13 @@ ARM = """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 .1"/>
 <body name="hand" mocap="true" pos="0 0 2"><geom name="hand" type="box" size=".1 .1 .1"/></body>
 </worldbody></mujoco>"""
 
-# A hand that mocap moves, and a box.
+# Hands that mocap moves, and a box.
 PUSH = """<mujoco><worldbody><geom name="floor" type="plane" size="9 9 .1"/>
 <body name="hand" mocap="true" pos="-.3 0 .12"><geom type="box" size=".1 .1 .1"/></body>
+<body name="palm" mocap="true" pos="0 9 2"><geom size=".1"/></body>
 <body name="box" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" friction=".4"/></body>
-</worldbody><keyframe><key name="up" mpos="0 0 1"/></keyframe></mujoco>"""
+</worldbody><keyframe><key name="up" mpos="0 0 1 2 9 1" mquat="1 0 0 0 .48 .64 0 .6"/></keyframe>
+</mujoco>"""
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +95,7 @@ def test_world_is_where_mujoco_has_it(tmp_path):
     m = mujoco.MjModel.from_xml_path(str(path))
     data, rng, hit, met = mujoco.MjData(m), np.random.default_rng(0), np.zeros(1, np.int32), set()
     mujoco.mj_forward(m, data)
-    assert list(robot.world) == ["floor", "hills", "wedge", "top", "leg"]
+    assert list(robot.world) == ["floor", "hills", "wedge", "top", "leg", "lamp"]
     for _ in range(600):
         start = np.array([*rng.uniform((-1.4, -0.5), (1.4, 1.4)), 2.0])
         groups = np.ones(6, np.uint8)
@@ -101,8 +105,8 @@ def test_world_is_where_mujoco_has_it(tmp_path):
             assert abs(found.distance[0]) < 1e-7
             assert terrain.shapes[found.shape[0]] is robot.world[name]
             met.add(name)
-    assert met == {"floor", "hills", "wedge", "top"}
-    assert [shape.friction for shape in robot.world.values()] == [0.6, 1.0, 1.0, 0.0, 1.0]
+    assert met == {"floor", "hills", "wedge", "top", "lamp"}
+    assert [shape.friction for shape in robot.world.values()] == [0.6, 1.0, 1.0, 0.0, 1.0, 1.0]
 
 
 def test_bodies_rest_where_mujoco_has_them(tmp_path):
@@ -117,6 +121,13 @@ def test_bodies_rest_where_mujoco_has_them(tmp_path):
     data = mujoco.MjData(m)
     mujoco.mj_step(m, data, nstep=300)
     np.testing.assert_allclose(state.q[2::7], data.qpos[2::7], atol=1.5e-3)
+
+
+def test_bodies_have_a_friction_that_is_given(tmp_path):
+    """In the place of that of the file, which the world keeps."""
+    robot, terrain = load_scene(write(tmp_path, ROOM, "room.xml"), friction=0.2)
+    assert {s.friction for surface in robot.surfaces.values() for s in surface.shapes} == {0.2}
+    assert terrain.friction.tolist() == [0.6, 1.0, 1.0, 0.0, 1.0, 1.0]
 
 
 def test_masks_are_those_of_mujoco(tmp_path):
@@ -168,6 +179,8 @@ def test_links_of_a_urdf_that_stand_still(tmp_path):
     path = write(tmp_path, RAIL)
     robot, terrain = load_scene(path)
     assert list(robot.world) == ["rail_0", "block_0"]
+    ((cart,),) = (surface.shapes for surface in robot.surfaces.values())
+    assert [shape.meets(cart) for shape in terrain.shapes] == [False, True]
     simulator = Simulator(robot, terrain, FrictionCone(stiffness=math.inf))
     state = simulator.state()
     for _ in range(40):
@@ -185,7 +198,7 @@ def test_run_takes_the_world_of_the_file(tmp_path):
     scenario = Scenario.load(str(path))
     assert scenario.resolved()["terrain"]["shapes"] == []
     setup = scenario.build(visuals=False)
-    assert len(setup.terrain.shapes) == 5
+    assert len(setup.terrain.shapes) == 6
     assert setup.state.q[2] == 0.06
     again = Scenario.from_dict(scenario.resolved())
     assert list(again.build_robot(visuals=False).world) == list(setup.robot.world)
@@ -218,8 +231,24 @@ def test_bases_that_touch_no_link(tmp_path):
     assert not free.world["floor"].meets(free.surfaces[2].shapes[0])
 
 
+def test_mocap_bodies_are_where_a_keyframe_has_them(tmp_path):
+    """Each turned as in MuJoCo, with its own mass."""
+    path = write(tmp_path, PUSH, "push.xml")
+    robot, _ = load_scene(path, keyframe="up")
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data, state = mujoco.MjData(m), State(0.0, robot.standing, np.zeros(robot.model.nv))
+    mujoco.mj_resetDataKeyframe(m, data, 0)
+    mujoco.mj_forward(m, data)
+    for name in ("hand", "palm"):
+        place, body = robot.pose(state, name), data.body(name)
+        np.testing.assert_allclose(place.translation, body.xpos, atol=1e-12)
+        np.testing.assert_allclose(place.rotation, body.xmat.reshape(3, 3), atol=1e-12)
+        joint = robot.model.frames[robot.model.getFrameId(name)].parentJoint
+        assert robot.model.inertias[joint].mass == pytest.approx(m.body(name).mass[0])
+
+
 def test_mocap_bodies_are_moved(tmp_path):
-    """A hand pushes a box as in MuJoCo; in a keyframe it is elsewhere; a robot has none."""
+    """A hand pushes a box as in MuJoCo; a robot has none."""
     path = write(tmp_path, PUSH, "push.xml")
     robot, terrain = load_scene(path)
     assert robot.warnings == ()
@@ -239,8 +268,6 @@ def test_mocap_bodies_are_moved(tmp_path):
     box = robot.pose(state, "box").translation
     np.testing.assert_allclose(box, [0.4, 0.0, 0.1], atol=0.005)  # contacts of both sink in
     np.testing.assert_allclose(box, data.body("box").xpos, atol=0.005)
-    raised, _ = load_scene(path, keyframe="up")
-    assert raised.pose(State(0.0, raised.standing, state.v), "hand").translation[2] == 1.0
     assert load_robot(path).scripted == frozenset()
     table = Scenario.load(path).resolved()
     knots = {"times": [0.0, 1.0], "positions": [[-0.3, 0.0, 0.12], [0.2, 0.0, 0.12]]}
@@ -249,11 +276,30 @@ def test_mocap_bodies_are_moved(tmp_path):
     np.testing.assert_allclose(target[:3], pushes(0.5)[0].translation)
 
 
+@pytest.mark.parametrize(("kind", "top"), [("plane", 0.0), ("box", 0.1)])
+def test_surfaces_move_along_the_axes_of_their_geometry(kind, top, tmp_path):
+    """At a point of it R (v + w x R' (p - c)), of a plane and of a box that lean."""
+    belt = f"""<geom name="belt" type="{kind}" size="2 2 .1" pos="1 2 .3" euler="20 0 70"
+surfacevel=".5 .1 0 0 0 2"/>"""
+    path = write(tmp_path, ROOM.replace("<worldbody>", f"<worldbody>{belt}"), "belt.xml")
+    robot, terrain = load_scene(path)
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data, v, w = mujoco.MjData(m), np.array([0.5, 0.1, 0.0]), np.array([0.0, 0.0, 2.0])
+    mujoco.mj_forward(m, data)
+    c, R = data.geom("belt").xpos, data.geom("belt").xmat.reshape(3, 3)
+    shape, p = robot.world["belt"], c + R @ [0.4, -0.3, top]
+    assert terrain.shapes[0] is shape
+    assert Terrain(shape).query(p[None]).distance[0] == pytest.approx(0.0, abs=1e-12)
+    twist = pin.Motion(shape.surface_twist)
+    moved = twist.linear + np.cross(twist.angular, p)
+    np.testing.assert_allclose(moved, R @ (v + np.cross(w, [0.4, -0.3, top])), atol=1e-12)
+
+
 def test_pairs_are_limited(tmp_path):
     """Thousands of shapes and points would take the memory of the machine."""
     pebbles = "".join(f'<geom size=".01" pos="{k} 9 0"/>' for k in range(500))
     path = write(tmp_path, ROOM.replace("<worldbody>", f"<worldbody>{pebbles}"), "pebbles.xml")
-    with pytest.raises(RobotError, match=r"has 202000 pairs .* at most 100000"):
+    with pytest.raises(RobotError, match=r"has 202400 pairs .* at most 100000"):
         load_scene(path, contact_points=400)
 
 
@@ -263,8 +309,8 @@ def test_what_a_scene_leaves_out(tmp_path):
     odd = odd.replace('name="leg"', 'name="leg" condim="1"')
     robot, _ = load_scene(write(tmp_path, odd, "odd.xml"))
     assert robot.warnings == (
-        "not simulated: torsional and rolling friction (condim 4 and 6), of geom8",
-        "not simulated: friction above 10, which is taken as that, of geom8",
+        "not simulated: torsional and rolling friction (condim 4 and 6), of geom9",
+        "not simulated: friction above 10, which is taken as that, of geom9",
     )
     vast = ROOM.replace(
         'vertex="0 0 0 .4 0 0 0 .3 0 0 0 .2 ', 'vertex="0 0 0 3e9 0 0 0 3e9 0 0 0 3e9 '

@@ -2,11 +2,13 @@
 
 import json
 
+import coal
 import numpy as np
 import pinocchio as pin
 import pytest
 from sample_motion import hop_result, hop_state, hopper
 
+from nmdp_pin import Scenario, run
 from nmdp_pin._robot import free_body, load_robot, together
 from nmdp_pin._runs.recorded_scene import scene_of, scene_table
 from nmdp_pin._runs.recorder import Recorder
@@ -36,7 +38,11 @@ def turned():
     axis = pin.JointModelRevoluteUnaligned(np.array([0.0, 0.6, 0.8]))
     joint = robot.model.addJoint(robot.model.njoints - 1, axis, pin.SE3.Random(), "arm")
     solid = GROUND[3].collision_geometry()
-    robot.visual_model.addGeometryObject(pin.GeometryObject("cup", joint, pin.SE3.Random(), solid))
+    solids = {"cup": solid, "rod": coal.Capsule(0.1, 0.5), "tin": coal.Cylinder(0.2, 0.3)}
+    solids |= {"hat": coal.Cone(0.1, 0.4), "egg": coal.Ellipsoid(0.1, 0.2, 0.3)}
+    for name, shape in solids.items():
+        item = pin.GeometryObject(name, joint, pin.SE3.Random(), shape)
+        robot.visual_model.addGeometryObject(item)
     standing = np.append(robot.standing, 0.2)
     return type(robot)(
         robot.name,
@@ -76,7 +82,9 @@ def test_a_mesh_whose_file_is_gone_is_a_box(tmp_path):
     robot = hopper()
     item = robot.visual_model.geometryObjects[0]
     item.geometry, item.meshPath = GROUND[3].collision_geometry(), str(tmp_path / "gone.stl")
+    item.overrideMaterial = True
     there, _ = scene_of(json.loads(json.dumps(scene_table(robot, None))))
+    assert there.visual_model.geometryObjects[0].overrideMaterial
     scene = Scene(there, None)
     assert "gone.stl" in scene.notes[0]
     corners = scene.bodies[0].mesh.vertices
@@ -98,6 +106,16 @@ def test_recordings_of_python_are_shown_and_plotted(tmp_path):
     drawn = (tmp_path / "hop.svg").read_text()
     for word in ("joint_positions", "joints [rad]", "front_hip"):
         assert f">{word}<" in drawn
+
+
+def test_recordings_of_scenarios_have_its_robot_and_ground():
+    """Built again of what the recording says."""
+    words = ["duration=0.02", "integrator.dt=0.02"]
+    recording = run(Scenario.load("falling-box-stairs", overrides=words))
+    robot, terrain = recording.scene()
+    setup = Scenario.load("falling-box-stairs", overrides=words).build()
+    assert terrain.shapes == setup.terrain.shapes
+    np.testing.assert_array_equal(robot.standing, setup.robot.standing)
 
 
 def test_robots_that_cannot_be_held_are_named():

@@ -1,5 +1,7 @@
 """What sensors measure, against closed forms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -89,6 +91,11 @@ def test_frames_that_are_turned():
     felt = Sensors(body, [Accelerometer("body")]).read(sim.state())["accelerometer"]
     upwards = pin.rpy.rpyToMatrix(0.5, -0.8, 1.2).T @ [0.0, 0.0, G]
     np.testing.assert_allclose(felt, upwards, atol=1e-12)
+    turned, way = pin.rpy.rpyToMatrix(0.5, -0.8, 1.2), np.array([0.3, -0.2, -1.0])
+    down = Sensors(body, [Rays((tuple(way),))], terrain=Terrain(Plane(height=-2.0)))
+    assert down.read(sim.state())["rays"] == pytest.approx(
+        [-2.0 * np.linalg.norm(way) / (turned @ way)[2]], abs=1e-5
+    )
     swings = simulator(pendulum(), "ne-nmdp, order 1")
     state = swings.state(np.array([0.7]), np.array([2.0]))
     moves = Sensors(swings.robot, [FrameVelocity("bob")]).read(state)["velocity"]
@@ -111,6 +118,32 @@ def test_a_joint_bears_what_is_pulled_and_what_lies_on_it(tmp_path):
     (*_, last) = sim.run(sim.state(), Passive(), dt=0.02, duration=0.4)
     borne = Sensors(scene, [JointWrench("hinge")]).read(last)["joint_wrench"]
     assert borne[2] == pytest.approx((3.0 + 1.0) * G, rel=1e-3)
+
+
+def test_wrenches_are_about_a_turned_frame():
+    """Forces and moments of all contacts, as pinocchio adds them up."""
+    body = free_body("body", Box(size=(0.2, 0.3, 0.1)), mass=1.0, rpy=(0.5, -0.8, 1.2))
+    sim = simulator(body, "ne-nmdp, order 1")
+    wrenches = np.random.default_rng(0).standard_normal((len(body.contact_points), 6))
+    result = replace(sim.step(sim.state(), None, 0.01), wrenches=wrenches)
+    place, total = body.pose(result.state, "body"), pin.Force.Zero()
+    for point, wrench in zip(body.contact_points.positions, wrenches, strict=True):
+        total += pin.SE3(np.eye(3), place.act(point)).act(pin.Force(wrench))
+    read = Sensors(body, [ContactWrench("body")]).read(result)["contact_wrench"]
+    np.testing.assert_allclose(read, place.actInv(total).vector, atol=1e-12)
+
+
+def test_the_angle_of_a_continuous_joint(tmp_path):
+    """In (-pi, pi], of a position that is a cosine and a sine."""
+    (file := tmp_path / "table.urdf").write_text(TABLE)
+    table = load_robot(file, base="fixed")
+    sensors, sim = (
+        Sensors(table, [JointPositions(("hinge",))]),
+        simulator(table, "ne-nmdp, order 1"),
+    )
+    for angle in (0.7, -2.5):
+        q = np.array([np.cos(angle), np.sin(angle)])
+        assert sensors.read(sim.state(q))["joint_positions"] == pytest.approx([angle])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,5 +1,7 @@
 """The controller that holds a pose."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -53,6 +55,9 @@ def test_a_free_leg_moves_the_rest_of_the_robot(tmp_path):
     )
     bot = load_robot(write(tmp_path, text))
     assert moved_inertias(bot, bot.standing)["hip"] == pytest.approx(0.1 + 10.0 * 0.5**2)
+    (model := pin.Model(bot.model)).armature[-1] = 0.7  # of the rotor
+    geared = replace(bot, model=model)
+    assert moved_inertias(geared, bot.standing)["hip"] == pytest.approx(0.8 + 10.0 * 0.5**2)
 
 
 @pytest.mark.parametrize("name", ["anymal", "panda"])

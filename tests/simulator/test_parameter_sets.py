@@ -64,6 +64,18 @@ def other_robot(name):
     return replace(own, model=model, limits=limits), value
 
 
+def test_rotors_of_joints_by_name():
+    """All velocities of a joint, behind a base with more coordinates than velocities."""
+    walker = load_robot("walker", visuals=False)
+    last = walker.model.names[walker.model.njoints - 1]
+    changed = simulator("ne-nmdp", walker).with_parameters(
+        armature={"root_rotation": 0.3, last: 0.2}
+    )
+    expected = walker.model.armature.copy()
+    expected[3:6], expected[-1] = 0.3, 0.2
+    np.testing.assert_array_equal(changed.robot.model.armature, expected)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["mass", "armature", "gravity", "limits"])
 def test_parameters_of_robots(method, name):

@@ -9,6 +9,7 @@ import os
 import shutil
 import struct
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -22,15 +23,17 @@ import nmdp_pin._runs.recorder as recorder_module
 from nmdp_pin._files import array_cache
 from nmdp_pin._files.journal import journal_path
 from nmdp_pin._runs.failed_step import FailedStep
+from nmdp_pin._runs.motion import motion_in
 from nmdp_pin._runs.recorder import Recorder
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run import run
-from nmdp_pin._runs.run_summary import compare_table
+from nmdp_pin._runs.run_summary import account, compare_table
 from nmdp_pin._runs.state_file import load_state, save_state
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import HeightField, Mesh
 from nmdp_pin.contact import LimitSurface, OnnxVertices, SlidingSamples, WrenchSamples
 from nmdp_pin.errors import StateError
+from tools.campaigns import texts
 from tools.campaigns.mutation import (
     mutated_archive,
     mutated_bytes,
@@ -40,33 +43,7 @@ from tools.campaigns.mutation import (
 
 _SHORT = ("duration=0.05", "integrator.dt=0.01")
 _STEPS = 2  # of what is accepted
-_NEEDED = {"onnx": "onnx", "mjcf": "mujoco"}  # packages of kinds of files
-_MJCF = """<mujoco model="grip"><compiler angle="degree"/><option gravity="0 0.1 -9"/>
-<default><joint damping="0.1" armature="0.01"/><default class="a"><geom rgba="1 0 0 1"/></default>
-</default>
-<asset><mesh name="tip" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1"/></asset>
-<worldbody><geom type="plane" size="1 1 1"/>
-<body name="base" pos="0 0 1" euler="10 20 30"><freejoint name="free"/>
-<inertial pos="0 0 0.1" mass="2" diaginertia="0.1 0.2 0.15"/>
-<geom class="a" type="box" size="0.1 0.2 0.05"/><site name="eye" pos="0 0 1"/>
-<body name="arm" pos="0.1 0 0"><joint name="yaw" axis="0 0 1" range="-90 90" ref="10"/>
-<joint name="lift" type="slide" axis="0 1 1" pos="0 0 0.1" range="-0.1 0.2" frictionloss="0.3"/>
-<geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0" mass="1"/>
-<body name="left" pos="0.3 0.05 0"><joint name="l" type="slide" range="0 0.05"/>
-<geom type="ellipsoid" size="0.05 0.02 0.02"/></body>
-<body name="right" pos="0.3 -0.05 0"><joint name="r" type="slide" range="0 0.05"/>
-<geom type="mesh" mesh="tip"/></body>
-<body name="tail" pos="0 0 0.2"><joint name="ball" type="ball"/>
-<geom type="cylinder" size="0.05 0.1"/></body></body></body></worldbody>
-<equality><joint joint1="r" joint2="l" polycoef="0 1 0 0 0"/></equality>
-<actuator><position joint="yaw" kp="20" kv="2" forcerange="-5 5"/>
-<motor joint="lift" gear="3" ctrlrange="-2 2"/><velocity joint="l" kv="1"/></actuator>
-<keyframe><key qpos="0 0 1 1 0 0 0 0.1 0.1 0.01 0.01 1 0 0 0"/></keyframe></mujoco>
-"""
-_MESH_ROBOT = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
-<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
-<collision><geometry><mesh filename="{}"/></geometry></collision></link></robot>
-"""
+_NEEDED = {"onnx": "onnx", "mjcf": "mujoco", "scene": "mujoco"}  # packages of kinds of files
 
 
 @dataclass(frozen=True)
@@ -130,16 +107,28 @@ def _simulate(scenario: Scenario) -> None:
 
 
 def _recording(folder: Path) -> list[Path]:
+    """Of a scenario, of a scene, and of a program, which holds its robot and terrain."""
     run(Scenario.load("sliding-box", overrides=_SHORT), out=folder / "box.npz")
-    return [folder / "box.npz"]
+    paths = [folder / "box.npz", folder / "own.npz"]
+    if importlib.util.find_spec("mujoco") is not None:
+        _, table = _scenes(folder)
+        run(Scenario.load(table), out=folder / "scene.npz")
+        paths.append(folder / "scene.npz")
+    setup = Scenario.load("go2-stairs", overrides=_SHORT).build()
+    with Recorder(setup.robot, setup.state, terrain=setup.terrain, out=paths[1]) as recorder:
+        recorder.record(setup.simulator.step(setup.state, None, 0.01), 0.001)
+    return paths
 
 
 def _read_recording(path: Path) -> None:
     recording = Recording.load(path)
     compare_table([recording])
+    recording.scene()
     table = recording.meta.get("scenario")
     if isinstance(table, dict):
-        _simulate(Scenario.from_dict(table))
+        scenario = Scenario.from_dict(table)
+        account(recording, motion_in(recording, scenario)[0])
+        _simulate(scenario)
 
 
 @contextlib.contextmanager
@@ -261,6 +250,26 @@ def _read_scenario(path: Path) -> None:
     _simulate(Scenario.load(path))
 
 
+def _scenes(folder: Path) -> list[Path]:
+    (folder / "scene.xml").write_text(texts.SCENE)
+    (folder / "scene.toml").write_text(texts.SCENARIO)
+    return [folder / "scene.xml", folder / "scene.toml"]
+
+
+def _read_scene(path: Path) -> None:
+    """A scenario of a scene, or of the file alone with the controls and motions of the sample."""
+    if path.suffix == ".toml":
+        _simulate(Scenario.load(path))
+        return
+    table = tomllib.loads(texts.SCENARIO)
+    given = {key: table[key] for key in ("controller", "motions", "attachments", "objects")}
+    _simulate(Scenario.from_dict(Scenario.load(path).resolved() | given))
+
+
+def _mutated_scene(content: bytes, rng: np.random.Generator) -> bytes:
+    return (mutated_xml if content.startswith(b"<") else mutated_text)(content, rng)
+
+
 def _robot_settings(folder: Path) -> list[Path]:
     source = Path(str(resources.files("nmdp_pin.robots"))) / "robosimian"
     for path in source.glob("*.urdf"):
@@ -300,13 +309,13 @@ def _robot_meshes(folder: Path) -> list[Path]:
 
 
 def _read_robot_mesh(path: Path) -> None:
-    path.with_suffix(".urdf").write_text(_MESH_ROBOT.format(path.name))
+    path.with_suffix(".urdf").write_text(texts.MESH_ROBOT.format(path.name))
     _read_robot(path.with_suffix(".urdf"))
 
 
 def _mjcfs(folder: Path) -> list[Path]:
     source = resources.files("mujoco") / "testdata" / "model.xml"
-    (folder / "robot.xml").write_text(_MJCF)
+    (folder / "robot.xml").write_text(texts.MJCF)
     (folder / "all.xml").write_text(source.read_text())
     return [folder / "robot.xml", folder / "all.xml"]
 
@@ -351,6 +360,7 @@ INPUTS = tuple(
         Input("urdf", _urdfs, _read_robot, mutated_text),
         Input("robot-mesh", _robot_meshes, _read_robot_mesh, mutated_text),
         Input("mjcf", _mjcfs, _read_robot, mutated_xml),
+        Input("scene", _scenes, _read_scene, _mutated_scene),
         Input("mesh", _meshes, _read_mesh, mutated_text),
         Input("onnx", _network, lambda p: _load(OnnxVertices, p), mutated_bytes),
     )
