@@ -16,6 +16,7 @@ from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic, resolved, simple_joints
+from nmdp_pin._robot.lift import lifts_of
 from nmdp_pin._robot.loop_closure import with_loops_that_hold
 from nmdp_pin._robot.model import (
     FREE_JOINTS,
@@ -127,6 +128,7 @@ def assemble(
             source=str(files.urdf),
             limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
             springs=_springs(files, described, model),
+            lifts=lifts_of(model, described.lifted),
             kp=gains["kp"],
             kd=gains["kd"],
             tendons=tendons,

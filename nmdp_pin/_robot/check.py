@@ -17,6 +17,7 @@ from nmdp_pin._robot.loading import describe
 from nmdp_pin._robot.model import Description
 from nmdp_pin._robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin._robot.robot import Robot
+from nmdp_pin._robot.lift import lifted_model
 from nmdp_pin._robot.spring import spring_efforts
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import RobotError
@@ -207,6 +208,8 @@ def _odd_pose(robot: Robot) -> list[str]:
         said += overlap_sentences(OverlapCheck(robot, ground).deepest(q), [0.0])
     if not robot.floating and not robot.loops:
         weight = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), q[0])
+        if lifted := lifted_model(robot.model, robot.lifts):
+            weight = weight - pin.computeGeneralizedGravity(lifted, lifted.createData(), q[0])
         load = (weight - spring_efforts(robot.springs, robot.model, q[0]))[None]
         said += [f"standing still, {text}" for text in efforts_beyond_limits(robot, load)]
     return said
