@@ -13,11 +13,11 @@ from nmdp_pin._robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin._robot.joint_limits import named_joints
+from nmdp_pin._robot.lift import lifted_model
 from nmdp_pin._robot.loading import describe
 from nmdp_pin._robot.model import Description
 from nmdp_pin._robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin._robot.robot import Robot
-from nmdp_pin._robot.lift import lifted_model
 from nmdp_pin._robot.spring import spring_efforts
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import RobotError

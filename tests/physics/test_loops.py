@@ -7,7 +7,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from loop_scenes import (
-    FAR,
     Builder,
     G,
     consistent,
