@@ -40,11 +40,8 @@ class InverseDynamics:
         self.derivatives = partial(pin.computeRNEADerivatives, *arguments)
         lifted = lifted_model(model, lifts)
         if lifted is not None:
-            self._tau, self._by_q, self._of = (
-                data.tau,
-                data.dtau_dq,
-                (lifted, lifted.createData(), q),
-            )
+            self._tau, self._by_q = data.tau, data.dtau_dq
+            self._of = lifted, lifted.createData(), q
             self.values = partial(self._less_lifts, self.values)
             self.derivatives = partial(self._less_lifts_derived, self.derivatives)
 
@@ -95,37 +92,36 @@ class TreeCalls:
                 (self.of_v[tree.v, tree.v], data.dtau_dv),
             ]
             dynamics = InverseDynamics(tree.model, data, robot.lifts, *own)
-            self._trees.append(
-                (tree.model, data, own[0], dynamics, moved, kinematics, force, derived)
-            )
+            place = partial(pin.computeJointJacobians, tree.model, data, own[0])
+            self._trees.append((place, dynamics, moved, kinematics, force, derived))
 
     def kinematics(self) -> None:
         """Placements and motions at q."""
-        for model, data, q, _, _, kinematics, _, _ in self._trees:
-            pin.computeJointJacobians(model, data, q)
+        for place, _, _, kinematics, _, _ in self._trees:
+            place()
             _copy(kinematics)
 
     def values(self) -> None:
         """Inverse dynamics at q, v and a."""
-        for _, _, _, dynamics, _, _, (target, source), _ in self._trees:
+        for _, dynamics, _, _, (target, source), _ in self._trees:
             dynamics.values()
             target[:] = source
 
     def derivatives(self) -> None:
         """Inverse dynamics at q, v and a, with derivatives, M and kinematics."""
-        for _, _, _, dynamics, _, kinematics, force, derived in self._trees:
+        for _, dynamics, _, kinematics, force, derived in self._trees:
             dynamics.derivatives()
             _copy((*kinematics, force, *derived))
 
     def momentum(self) -> None:
         """M v at q."""
-        for _, _, _, _, moved, _, (target, source), _ in self._trees:
+        for _, _, moved, _, (target, source), _ in self._trees:
             pin.rnea(*moved)
             target[:] = source
 
     def momentum_derivatives(self) -> None:
         """M v at q, with derivatives, M and kinematics."""
-        for _, _, _, _, moved, kinematics, force, derived in self._trees:
+        for _, _, moved, kinematics, force, derived in self._trees:
             pin.computeRNEADerivatives(*moved)
             _copy((*kinematics, force, *derived))
 

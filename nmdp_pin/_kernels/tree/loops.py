@@ -337,7 +337,7 @@ def write_gaps(loops: Loops, frames: Array, P: Array, q: Array, gaps: Array) -> 
 def add_loops(
     tree: Tree, loops: Loops, P: Array, S: Array, q: Array, G: Array, A: Array, forces: bool
 ) -> float:
-    """Add the gradient of the loops' energy g^2 / 2 compliance to G, its derivative to A; return it.
+    """Add the gradient of the energies g^2 / (2 c) to G and its derivative to A; their sum [J].
 
     Args:
         tree: bodies of the tree.
