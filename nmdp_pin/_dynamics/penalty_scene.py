@@ -25,7 +25,7 @@ from nmdp_pin._kernels.step.position_records import (
 from nmdp_pin._robot.trees import inertia_at
 from nmdp_pin.errors import ContactError
 
-_SOFTER = 100.0  # are rigid loops, whose gaps are resolved to rounding of coordinates
+_SOFTER = 10.0  # are rigid loops, whose gaps are resolved to rounding of coordinates
 
 
 def scene_of(

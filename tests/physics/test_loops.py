@@ -18,10 +18,12 @@ from loop_scenes import (
     run,
     simulator,
 )
+from scipy.integrate import quad
 from scipy.special import ellipk
 
 from nmdp_pin import (
     Connect,
+    ContactPoints,
     Coupling,
     Distance,
     FrictionCone,
@@ -93,7 +95,8 @@ def test_slider_crank(method, order):
     q = np.array([result.state.q for result in results])
     assert order != 2 or abs(q[-1, 0] - q[0, 0]) > 2.0 * np.pi
     along = r * np.cos(q[:, 0]) + np.sqrt(length**2 - (r * np.sin(q[:, 0])) ** 2)
-    assert np.abs(q[:, 2] - along).max() < CLOSED
+    # 600 N press springs of penalties by 1 micrometre
+    assert np.abs(q[:, 2] - along).max() < (3.0 * CLOSED if order is None else CLOSED)
     energies = np.array([energy(result) for result in results])
     moving = results[1].kinetic_energy
     assert np.ptp(energies[2:]) < (0.01 if order == 2 else 1.0) * moving
@@ -167,6 +170,59 @@ def test_momenta_of_a_ring(method):
     assert largest_gap(robot, results[-1].state.q) < CLOSED
     energies = np.array([energy(result) for result in results])
     assert np.ptp(energies) < 0.01 * energies[0]
+
+
+def speed_of_a_rimless_wheel(n, length, inertia, slope):
+    """Mean speed down a slope, by McGeer's closed form: spokes of a wheel of unit mass that land.
+
+    Each landing keeps the angular momentum about the spoke that lands.
+    """
+    half = np.pi / n
+    spoke = 0.5 * length / np.sin(half)
+    about = inertia + spoke**2
+    kept = ((inertia + spoke**2 * np.cos(2.0 * half)) / about) ** 2
+    after = kept / (1.0 - kept) * 2.0 * G * length * np.sin(slope) / about  # rate squared
+
+    def rate(angle):
+        fallen = np.cos(slope - half) - np.cos(angle)
+        return np.sqrt(after + 2.0 * G * spoke / about * fallen)
+
+    return length / quad(lambda x: 1.0 / rate(x), slope - half, slope + half)[0]
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_a_ring_rolls(method):
+    """A chain that is closed, with stiff hinges, rolls down a slope as a rimless wheel."""
+    n, length, slope, mass = 8, 0.2, 0.175, 0.3
+    robot = ring(n, mass=mass, length=length)
+    held = [Coupling(joint=f"link{k}-joint", polynomial=(2.0 * np.pi / n,)) for k in range(1, n)]
+    robot = with_loops(robot, held)
+    model = robot.model
+    model.gravity.linear = G * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    joints = [model.getJointId(f"link{k}-joint") for k in range(n)]
+    names = tuple(f"point{k}" for k in range(n))
+    points = ContactPoints(names, np.array(joints), np.zeros((n, 3)), np.zeros(n))
+    standing = robot.standing.copy()
+    data = model.createData()
+    pin.forwardKinematics(model, data, standing)
+    corners = np.array([data.oMi[joint].translation for joint in joints])
+    standing[1] -= corners[:, 2].min()
+    rate, (along, _, up) = 4.0, corners.mean(axis=0) - corners[0]
+    v = np.zeros(model.nv)
+    v[:3] = 1.0 - rate * up, rate * along, rate
+    robot = replace(robot, contact_points=points, standing=standing)
+    ground = Terrain([Plane(friction=3.0)])
+    sim = Simulator(robot, ground, FrictionCone(stiffness=1e9, power=1), method)
+    h = 0.002  # the speed is off by 0.8 %, in steps of 1 ms by 0.3 %
+    results = run(sim, sim.state(v=v), h, 3.0)
+    tops = np.array([result.contact_forces[:, 2].argmax() for result in results])
+    way = [pin.centerOfMass(model, data, result.state.q)[0] for result in results]
+    landings = np.flatnonzero(np.diff(tops))[-2 * n :]
+    speed = (way[landings[-1]] - way[landings[0]]) / (h * (landings[-1] - landings[0]))
+    apothem = 0.5 * length / np.tan(np.pi / n)
+    expected = speed_of_a_rimless_wheel(n, length, length**2 / 12.0 + apothem**2, slope)
+    assert speed == pytest.approx(expected, rel=0.01)
+    assert largest_gap(robot, results[-1].state.q) < CLOSED
 
 
 @pytest.mark.parametrize(("method", "h"), [("ne-nmdp", 0.01), ("pbfd", 0.01), ("ne-ncp", 0.05)])
