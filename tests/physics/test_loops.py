@@ -213,7 +213,7 @@ def test_a_ring_rolls(method):
     robot = replace(robot, contact_points=points, standing=standing)
     ground = Terrain([Plane(friction=3.0)])
     sim = Simulator(robot, ground, FrictionCone(stiffness=1e9, power=1), method)
-    h = 0.002  # the speed is off by 0.8 %, in steps of 1 ms by 0.3 %
+    h = 0.002  # the speed is off by 0.8 and 1.2 %, in steps of 1 ms by less than a half of that
     results = run(sim, sim.state(v=v), h, 3.0)
     tops = np.array([result.contact_forces[:, 2].argmax() for result in results])
     way = [pin.centerOfMass(model, data, result.state.q)[0] for result in results]
@@ -221,7 +221,7 @@ def test_a_ring_rolls(method):
     speed = (way[landings[-1]] - way[landings[0]]) / (h * (landings[-1] - landings[0]))
     apothem = 0.5 * length / np.tan(np.pi / n)
     expected = speed_of_a_rimless_wheel(n, length, length**2 / 12.0 + apothem**2, slope)
-    assert speed == pytest.approx(expected, rel=0.01)
+    assert speed == pytest.approx(expected, rel=0.02)
     assert largest_gap(robot, results[-1].state.q) < CLOSED
 
 
