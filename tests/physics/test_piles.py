@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import trimesh
+from benchmark_modules import benchmark
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
 from nmdp_pin._robot import free_body, load_robot, together, touching
@@ -11,7 +12,9 @@ from nmdp_pin._terrain import Box, Plane, Sphere
 
 H, STEPS = 0.01, 40  # [s], [-]
 FAR = 20.0  # [m]
-SAME = 1e-5  # [m]; tolerances of the steps of each pile add up to less
+SAME = (
+    5e-5  # [m]; tolerances of the steps add up to less, where one pile alone keeps a contact, too
+)
 RESTS = 0.02  # [m/s]
 FEW = 13  # evaluations of a first step from a guess without forces
 VOUSSOIR = """<robot name="v{0}"><link name="v{0}"><inertial><origin xyz="0 0 {z:.9f}"/>
@@ -110,3 +113,14 @@ def test_an_arch_of_voussoirs_placed_exactly_stands(tmp_path, order):
     for joint in (joints[0], joints[-1]):
         weight = on_ground[joints == joint, 2].sum()
         assert weight == pytest.approx(0.5 * n * mass * 9.81, rel=1e-3)
+
+
+def test_parts_in_a_narrow_bin_are_not_thrown_to_and_fro():
+    """Where a corner or rim slides off a face that holds it, its force ends at once.
+
+    Unless such contacts are kept for the rest of a stage, the run fails after 5,308 evaluations.
+    """
+    piles = benchmark("pile")
+    made, evaluations, halved = piles.count(piles.narrow_bin(14), 60)
+    assert (made, halved <= 1) == (60, True)
+    assert evaluations <= 400
