@@ -189,7 +189,8 @@ class PositionBasedStep(Integrator):
         loops, trial = self.memory.scene.joints.loops, self.memory.trial
         gaps = np.zeros(len(loops.compliance))
         write_gaps(loops, loops.frames, trial.P, trial.q, gaps)
-        return -gaps / loops.compliance
+        result: np.ndarray = -gaps / loops.compliance
+        return result
 
     def advance(
         self, state: State, plan: Commands, first: int, h: float, x: np.ndarray

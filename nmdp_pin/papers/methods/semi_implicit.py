@@ -173,7 +173,8 @@ class SemiImplicit:
         loops, first = self.form.joints.loops, start.n + self.form.joints.loops.first[0]
         gaps = np.zeros(len(loops.compliance))
         write_gaps(loops, loops.frames, self._memory.origin.P, start.state.q, gaps)
-        return -(gaps + start.h * start.J[first:, 0] @ v) / loops.compliance
+        result: np.ndarray = -(gaps + start.h * start.J[first:, 0] @ v) / loops.compliance
+        return result
 
     def coasting(self, start: StepStart) -> StepStart | None:
         """The start with the mean bias of a step on which nothing but inertia acts.
