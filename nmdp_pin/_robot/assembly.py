@@ -128,7 +128,6 @@ def assemble(
             source=str(files.urdf),
             limits=JointLimits.of(model, copies) if limits else JointLimits.none(model.nv),
             springs=_springs(files, described, model),
-            lifts=lifts_of(model, described.lifted),
             kp=gains["kp"],
             kd=gains["kd"],
             tendons=tendons,
@@ -146,7 +145,8 @@ def assemble(
 
 
 def _held(robot: Robot, files: RobotFiles, described: Description) -> Robot:
-    """The robot with its closed loops, and with mocap bodies that scripts move."""
+    """The robot with its lifts and closed loops, and with mocap bodies that scripts move."""
+    robot = dataclasses.replace(robot, lifts=lifts_of(robot.model, described.lifted))
     loops = [*described.loops, *files.settings.build_loops(files.settings_file)]
     moved = scripted(robot, described.scripted & {*robot.model.names})
     return with_loops_that_hold(moved, loops)
