@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pinocchio as pin
+from contact_laws import law_for
 
 from nmdp_pin import ContactPoints, FrictionCone, Plane, Robot, Simulator, Terrain, with_loops
 from nmdp_pin._robot.loop import Connect
@@ -69,7 +70,8 @@ def four_bar(angle, crank=0.5, coupler=0.8, masses=(1.0, 2.0, 1.0)):
 
 def simulator(robot, method="ne-nmdp", terrain=FAR, **options):
     """A simulator of a linkage."""
-    return Simulator(robot, terrain, FrictionCone(stiffness=1e6, power=2), method, **options)
+    law = law_for(method, FrictionCone(stiffness=1e6, power=2))
+    return Simulator(robot, terrain, law, method, **options)
 
 
 def run(sim, state, h, duration, command=None):

@@ -102,7 +102,7 @@ class CompiledSystem:
         self.system, self.model = system, robot.model
         self.material, self.zeroth_order = material, zeroth_order
         self.m = 3 if self.forces else max(law.n_vertices, 1)  # of a row, of joints as well
-        self.pinocchio = PinocchioCalls(robot.model)
+        self.pinocchio = PinocchioCalls(robot)
         inertia, self.scripted = inertia_at(robot.model, robot.standing), scripted_dofs(robot)
         self.candidates = _pairs_of(system, float(reach))
         self.surfaces = surface_twists(system.robot, system.terrain, self.candidates)
@@ -152,7 +152,7 @@ class CompiledSystem:
             result.candidates = _pairs_of(system, self.candidates.reach)
         result.tree = tree_of(robot, inertia, known=self.tree)
         result.joints = joints_of(robot, inertia, known=self.joints)
-        result.pinocchio = calls = PinocchioCalls(robot.model)
+        result.pinocchio = calls = PinocchioCalls(robot)
         result.record = replace(
             self.record,
             tree=result.tree,

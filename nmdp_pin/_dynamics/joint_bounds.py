@@ -7,6 +7,7 @@ from nmdp_pin._dynamics.loops import loops_of
 from nmdp_pin._dynamics.springs import springs_of
 from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.actuator import Actuator
 from nmdp_pin._robot.joint_limits import simple_joints
 from nmdp_pin._robot.trees import Inertia, inertia_at
 
@@ -52,17 +53,25 @@ def largest_loads(robot: Robot, inertia: Inertia | None = None) -> np.ndarray:
     """Larger one of the motor's effort and the weight that each dof moves [N m or N], (nv,).
 
     The moment of a weight m g with inertia M about the axis is at most g sqrt(m M). Where a spring
-    presses the joint into a stop, its force there counts as well.
+    or an actuator presses the joint into a stop, its force there counts as well, also on joints
+    that a tendon holds to it.
     """
     model, effort = robot.model, robot.limits.effort
     M, mass = inertia or inertia_at(model, robot.standing)
     weight = STANDARD_GRAVITY * np.sqrt(mass * M.diagonal())
     result: np.ndarray = np.maximum(weight, np.where(np.isfinite(effort), effort, 0.0))
     simple = simple_joints(model)
-    for tendon in robot.tendons:
-        if tendon.joint:
-            moved = [result[simple[j].idx_v] / abs(arm) for j, arm in tendon.arms.items()]
-            result[simple[tendon.joint].idx_v] = max(result[simple[tendon.joint].idx_v], *moved)
+    for actuator in robot.actuators:
+        for name, arm in actuator.arms.items():
+            dof = simple[name].idx_v
+            push = abs(arm) * max(map(actuator.strongest, _lengths(robot, actuator, dof)))
+            result[dof] = max(result[dof], push if np.isfinite(push) else 0.0)
+    for tendon in [t for _ in robot.tendons for t in robot.tendons]:  # one pulls at the next
+        along = {simple[j].idx_v: abs(arm) for j, arm in tendon.arms.items()}
+        pull = max(result[dof] / arm for dof, arm in along.items())
+        moved = {simple[tendon.joint].idx_v: 1.0} if tendon.joint else along
+        for dof, arm in moved.items():
+            result[dof] = max(result[dof], arm * pull)
     for spring in robot.springs:
         if spring.joint in simple:
             dof = simple[spring.joint].idx_v
@@ -70,6 +79,18 @@ def largest_loads(robot: Robot, inertia: Inertia | None = None) -> np.ndarray:
             ways = np.abs(stops[np.isfinite(stops)] - spring.rest)
             result[dof] = max(result[dof], spring.stiffness * ways.max(initial=0.0))
     return result
+
+
+def _lengths(robot: Robot, actuator: Actuator, dof: int) -> list[float]:
+    """Lengths of an actuator where a joint is at its stops, and others as the robot stands."""
+    simple, length, own = simple_joints(robot.model), actuator.offset, 0.0
+    for name, arm in actuator.arms.items():
+        if simple[name].idx_v == dof:
+            own = arm
+        else:
+            length += arm * float(robot.standing[simple[name].idx_q])
+    stops = robot.limits.lower[dof], robot.limits.upper[dof]
+    return [length + own * float(stop) for stop in stops if np.isfinite(stop)] or [length]
 
 
 def largest_push(robot: Robot) -> float:

@@ -41,7 +41,7 @@ def tree_of(robot: Robot, inertia: Inertia | None = None, *, known: Tree | None 
         known: tree of the robot with other inertias and gravity, if it exists.
     """
     model = robot.model
-    weights = _weights_of(model, inertia or inertia_at(model, robot.standing))
+    weights = _weights_of(robot, inertia or inertia_at(model, robot.standing))
     if known is not None:
         return replace(known, **weights)
     joints, neutral = list(model.joints)[1:], pin.neutral(model)
@@ -60,15 +60,28 @@ def tree_of(robot: Robot, inertia: Inertia | None = None, *, known: Tree | None 
     )
 
 
-def _weights_of(model: pin.Model, inertia: Inertia) -> dict[str, Any]:
+def _weights_of(robot: Robot, inertia: Inertia) -> dict[str, Any]:
     """Fields of a tree that inertias and gravity change."""
+    model = robot.model
     return {
         "moments": second_moments(model),
         "rotors": np.array(model.armature, dtype=float),
+        "falls": _falls_of(robot),
         "gravity": np.array(model.gravity.linear, dtype=float),
         "weight": float(pin.computeTotalMass(model)) * STANDARD_GRAVITY,
         "inertia": float(inertia[0].diagonal().max(initial=0.0)),
     }
+
+
+def _falls_of(robot: Robot) -> np.ndarray:
+    """Shares in which gravity moves the bodies, shape (n, 4); see `Tree`."""
+    model, moments = robot.model, second_moments(robot.model)
+    falls = np.tile([0.0, 0.0, 0.0, 1.0], (len(moments), 1))
+    for lift in robot.lifts:
+        body = model.getJointId(lift.joint) - 1
+        held = lift.share * moments[body, 3, 3] * np.append(lift.centre, 1.0)
+        falls[body] -= np.linalg.lstsq(moments[body], held)[0]
+    return falls
 
 
 def check_kinematics(model: pin.Model) -> None:

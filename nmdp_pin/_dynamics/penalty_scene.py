@@ -1,5 +1,7 @@
 """A system with a penalty law as records of the kernels, and the memory of its steps."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from nmdp_pin._contact.penalty import Penalty
@@ -23,6 +25,8 @@ from nmdp_pin._kernels.step.position_records import (
 from nmdp_pin._robot.trees import inertia_at
 from nmdp_pin.errors import ContactError
 
+_SOFTER = 10.0  # are rigid loops, whose gaps are resolved to rounding of coordinates
+
 
 def scene_of(
     system: System[Penalty], *, kind: int, semidefinite: bool, known: Scene | None = None
@@ -42,11 +46,15 @@ def scene_of(
     inertia = inertia_at(robot.model, robot.standing)
     if law.normal_stiffness is None:
         raise ContactError("the normal stiffness is not known; use law.for_load(load)")
+    joints = joints_of(robot, inertia, known=known.joints if known else None)
+    loops = joints.loops
+    softer = np.where(loops.springs, 1.0, _SOFTER).repeat(np.diff(loops.first))
+    loops = replace(loops, compliance=softer * loops.compliance)
     return Scene(
         tree=tree_of(robot, inertia, known=known.tree if known else None),
         candidates=system.pairs,
         surfaces=surface_twists(robot, system.terrain, system.pairs),
-        joints=joints_of(robot, inertia, known=known.joints if known else None),
+        joints=replace(joints, loops=loops),
         law=PenaltyLaw(
             kind=kind,
             stiffness=float(law.normal_stiffness),

@@ -1,6 +1,6 @@
 """What kernels call in Python: pinocchio and contact models."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
@@ -9,7 +9,50 @@ import pinocchio as pin
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin._kernels.geometry.contacts import ContactFrames
 from nmdp_pin._kernels.step.stage_records import Dynamics
+from nmdp_pin._robot import Robot
+from nmdp_pin._robot.lift import Lift, lifted_model
 from nmdp_pin._robot.trees import trees_of
+
+
+class InverseDynamics:
+    """Pinocchio's inverse dynamics of a model, less its lifts.
+
+    Args:
+        model: the model.
+        data: its data, to which the results are written.
+        lifts: forces against gravity, also on other models.
+        q: configuration that the callers write, shape (nq,).
+        v: velocity, likewise, shape (nv,).
+        a: acceleration, likewise, shape (nv,).
+    """
+
+    def __init__(
+        self,
+        model: pin.Model,
+        data: pin.Data,
+        lifts: Iterable[Lift],
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+    ) -> None:
+        arguments = model, data, q, v, a
+        self.values = partial(pin.rnea, *arguments)
+        self.derivatives = partial(pin.computeRNEADerivatives, *arguments)
+        lifted = lifted_model(model, lifts)
+        if lifted is not None:
+            self._tau, self._by_q = data.tau, data.dtau_dq
+            self._of = lifted, lifted.createData(), q
+            self.values = partial(self._less_lifts, self.values)
+            self.derivatives = partial(self._less_lifts_derived, self.derivatives)
+
+    def _less_lifts(self, made: Callable[[], object]) -> None:
+        made()
+        self._tau -= pin.computeGeneralizedGravity(*self._of)
+
+    def _less_lifts_derived(self, made: Callable[[], object]) -> None:
+        made()
+        self._tau -= pin.computeGeneralizedGravity(*self._of)
+        self._by_q -= pin.computeGeneralizedGravityDerivatives(*self._of)
 
 
 class TreeCalls:
@@ -18,13 +61,14 @@ class TreeCalls:
     They write what those of the whole model would, whose data would need far more memory.
 
     Args:
-        model: model of the robot.
+        robot: the robot.
         q: configuration that the callers write, shape (nq,).
         v: velocity, likewise, shape (nv,).
         a: acceleration, likewise, shape (nv,).
     """
 
-    def __init__(self, model: pin.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> None:
+    def __init__(self, robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> None:
+        model = robot.model
         nv, n = model.nv, model.njoints
         self.P, self.S, self.tau = np.zeros((n, 4, 3)), np.zeros((nv, 6)), np.zeros(nv)
         self.P[0, :3] = np.eye(3)
@@ -47,35 +91,37 @@ class TreeCalls:
                 (self.of_q[tree.v, tree.v], data.dtau_dq),
                 (self.of_v[tree.v, tree.v], data.dtau_dv),
             ]
-            self._trees.append((tree.model, data, own, moved, kinematics, force, derived))
+            dynamics = InverseDynamics(tree.model, data, robot.lifts, *own)
+            place = partial(pin.computeJointJacobians, tree.model, data, own[0])
+            self._trees.append((place, dynamics, moved, kinematics, force, derived))
 
     def kinematics(self) -> None:
         """Placements and motions at q."""
-        for model, data, own, _, kinematics, _, _ in self._trees:
-            pin.computeJointJacobians(model, data, own[0])
+        for place, _, _, kinematics, _, _ in self._trees:
+            place()
             _copy(kinematics)
 
     def values(self) -> None:
         """Inverse dynamics at q, v and a."""
-        for model, data, own, _, _, (target, source), _ in self._trees:
-            pin.rnea(model, data, *own)
+        for _, dynamics, _, _, (target, source), _ in self._trees:
+            dynamics.values()
             target[:] = source
 
     def derivatives(self) -> None:
         """Inverse dynamics at q, v and a, with derivatives, M and kinematics."""
-        for model, data, own, _, kinematics, force, derived in self._trees:
-            pin.computeRNEADerivatives(model, data, *own)
+        for _, dynamics, _, kinematics, force, derived in self._trees:
+            dynamics.derivatives()
             _copy((*kinematics, force, *derived))
 
     def momentum(self) -> None:
         """M v at q."""
-        for _, _, _, moved, _, (target, source), _ in self._trees:
+        for _, _, moved, _, (target, source), _ in self._trees:
             pin.rnea(*moved)
             target[:] = source
 
     def momentum_derivatives(self) -> None:
         """M v at q, with derivatives, M and kinematics."""
-        for _, _, _, moved, kinematics, force, derived in self._trees:
+        for _, _, moved, kinematics, force, derived in self._trees:
             pin.computeRNEADerivatives(*moved)
             _copy((*kinematics, force, *derived))
 
@@ -90,14 +136,15 @@ class PinocchioCalls:
     """Pinocchio's algorithms, which read and write arrays that the kernels share.
 
     Args:
-        model: model of the robot.
+        robot: the robot.
     """
 
-    def __init__(self, model: pin.Model) -> None:
+    def __init__(self, robot: Robot) -> None:
+        model = robot.model
         self.q, self.v, self.a = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
         self._trees: TreeCalls | None = None
         if len(trees_of(model)) > 1:
-            self._trees = trees = TreeCalls(model, self.q, self.v, self.a)
+            self._trees = trees = TreeCalls(robot, self.q, self.v, self.a)
             self._values, self._derivatives = trees.values, trees.derivatives
             self._momentum = trees.momentum
             self._momentum_derivatives = trees.momentum_derivatives
@@ -107,9 +154,9 @@ class PinocchioCalls:
         weightless, still = pin.Model(model), np.zeros(model.nv)
         weightless.gravity = pin.Motion.Zero()
         # M v is the inverse dynamics of the acceleration v at rest and without weight.
-        dynamics, momentum = (model, data, self.q, self.v, self.a), (weightless, data, self.q)
-        self._values = partial(pin.rnea, *dynamics)
-        self._derivatives = partial(pin.computeRNEADerivatives, *dynamics)
+        dynamics = InverseDynamics(model, data, robot.lifts, self.q, self.v, self.a)
+        momentum = weightless, data, self.q
+        self._values, self._derivatives = dynamics.values, dynamics.derivatives
         self._momentum = partial(pin.rnea, *momentum, still, self.v)
         self._momentum_derivatives = partial(pin.computeRNEADerivatives, *momentum, still, self.v)
         self.kinematics = partial(pin.computeJointJacobians, model, data, self.q)

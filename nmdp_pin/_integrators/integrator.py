@@ -131,6 +131,8 @@ class Integrator(abc.ABC):
     """Supported ones of `JointLimits.kinds`."""
     closes_loops: ClassVar[bool] = False
     """Whether it simulates closed loops."""
+    has_grips: ClassVar[bool] = False
+    """Whether it simulates grips."""
     follows_scripts: ClassVar[bool] = False
     """Whether it simulates scripted joints."""
     moves_surfaces: ClassVar[bool] = False

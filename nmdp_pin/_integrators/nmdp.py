@@ -104,6 +104,7 @@ class Nmdp(Integrator):
     """
 
     closes_loops: ClassVar[bool] = True
+    has_grips: ClassVar[bool] = True
     follows_scripts: ClassVar[bool] = True
     moves_surfaces: ClassVar[bool] = True
     estimates_error: ClassVar[bool] = True

@@ -36,6 +36,7 @@ from nmdp_pin._kernels.step.levenberg_marquardt import (
 from nmdp_pin._kernels.step.outcomes import EVALUATIONS, ITERATIONS, OUTCOME, REJECTED, RUNNING
 from nmdp_pin._kernels.step.position_records import PositionStep, Scene
 from nmdp_pin._kernels.tree.joints import Commands
+from nmdp_pin._kernels.tree.loops import write_gaps
 from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._registry import Registry
 from nmdp_pin._state.state import State
@@ -85,6 +86,7 @@ class PositionBasedStep(Integrator):
     """
 
     law_type: ClassVar[type[ContactLaw]] = Penalty
+    closes_loops: ClassVar[bool] = True
     kind: ClassVar[int]
     optimisers: ClassVar[dict[str, int]]
     """Compiled ones, and default numbers of iterations; the first one is the default."""
@@ -176,10 +178,19 @@ class PositionBasedStep(Integrator):
             objective=self._objective(account),
             kinetic_energy=memory.kinetic,
             potential_energy=memory.potential,
+            loop_forces=self._loop_forces(),
             condition=memory.pivots if factorised else math.nan,
             start=state,
             **counts,
         )
+
+    def _loop_forces(self) -> np.ndarray:
+        """Forces of the rows of the loops at the end of a step, shape (rows,)."""
+        loops, trial = self.memory.scene.joints.loops, self.memory.trial
+        gaps = np.zeros(len(loops.compliance))
+        write_gaps(loops, loops.frames, trial.P, trial.q, gaps)
+        result: np.ndarray = -gaps / loops.compliance
+        return result
 
     def advance(
         self, state: State, plan: Commands, first: int, h: float, x: np.ndarray

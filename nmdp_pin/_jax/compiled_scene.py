@@ -29,6 +29,8 @@ def scene_of(simulator: Simulator) -> DeviceScene:
             f"JAX makes steps of 'pbfd' with the optimiser 'jtj-lm', got '{simulator.method}'"
             f"{f' with {method.optimiser!r}' if isinstance(method, Pbfd) else ''}"
         )
+    if simulator.robot.loops:
+        raise IntegratorError(f"JAX does not simulate the {simulator.robot.loops[0].name}")
     refuse_surface_motion(simulator.robot, simulator.terrain, "JAX")
     return _arrays(method, np.array(simulator.robot.standing, float), simulator.terrain)
 
@@ -60,7 +62,7 @@ def _arrays(method: Pbfd, standing: np.ndarray, terrain: Terrain) -> DeviceScene
         motions=tree.motions.T,
         moments=tree.moments[order].transpose(1, 2, 0),
         rotors=tree.rotors,
-        gravity=tree.gravity,
+        gravity=tree.falls[order].T[:, None] * tree.gravity[:, None],
         sizes=np.array([tree.weight, tree.inertia]),
         standing=standing,
         stops=_stops(joints),

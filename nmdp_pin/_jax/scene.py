@@ -110,7 +110,7 @@ class DeviceScene:
         motions: motions of the dofs in their bodies' frames (linear, angular), shape (6, nv).
         moments: second moments of the bodies about their joints [kg m^2, kg m, kg], (4, 4, n).
         rotors: inertia of the rotors [kg m^2, kg], shape (nv,).
-        gravity: acceleration of gravity [m/s^2], shape (3,).
+        gravity: acceleration of the placements by gravity [m/s^2], shape (4, 3, n).
         sizes: weight [N] and largest entry of the mass matrix [kg m^2, kg], shape (2,).
         standing: standing pose, shape (nq,).
         stops: lower and upper stop [rad or m], their stiffness [N m/rad or N/m] and dry friction

@@ -150,7 +150,7 @@ def reference(scene: DeviceScene, q0: Array, v0: Array, h: Array) -> tuple[Array
 
     P0 = stage(scene.structure, h, lambda q: forward_kinematics(scene, q), q0)
     target = 2.0 * P0 - stage(scene.structure, h, back, q0, v0)
-    return P0, target.at[3].add(scene.gravity[:, None, None] * (h * h))
+    return P0, target + scene.gravity[..., None] * (h * h)
 
 
 def inverse_factor(metric: Array) -> Array:

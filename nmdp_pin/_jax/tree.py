@@ -219,5 +219,8 @@ def kinetic_energy(scene: DeviceScene, P: Array, twists: Array, v: Array) -> Arr
 
 def potential_energy(scene: DeviceScene, P: Array) -> Array:
     """The potential energy of gravity at placements P [J], shape (K,)."""
-    weighed = sum(scene.moments[3, i, :, None] * P[i] for i in range(4))
-    return -dot(weighed, scene.gravity).sum(0)
+    energy = 0.0
+    for i in range(4):
+        falls = sum(scene.moments[j, i] * scene.gravity[j] for j in range(4))
+        energy = energy - (falls[..., None] * P[i]).sum((0, 1))
+    return energy

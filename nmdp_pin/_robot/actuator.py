@@ -67,6 +67,14 @@ class Actuator:
         """Whether its force follows its length or speed."""
         return self.bias[1:] != (0.0, 0.0)
 
+    def strongest(self, length: float) -> float:
+        """Largest magnitude of its force at a length and at rest; infinite without a bound."""
+        follows = self.activation
+        own = follows is not None and follows.time_constant is None
+        ends = follows.range if follows and own else self.control
+        forces = (self.gain * end + self.bias[0] + self.bias[1] * length for end in ends)
+        return max(abs(min(max(force, self.force[0]), self.force[1])) for force in forces)
+
     def beside(self, prefix: str) -> "Actuator":
         """Itself in a robot beside others, whose names begin with a prefix.
 

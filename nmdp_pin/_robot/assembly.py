@@ -16,6 +16,7 @@ from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic, resolved, simple_joints
+from nmdp_pin._robot.lift import lifts_of
 from nmdp_pin._robot.loop_closure import with_loops_that_hold
 from nmdp_pin._robot.model import (
     FREE_JOINTS,
@@ -144,7 +145,8 @@ def assemble(
 
 
 def _held(robot: Robot, files: RobotFiles, described: Description) -> Robot:
-    """The robot with its closed loops, and with mocap bodies that scripts move."""
+    """The robot with its lifts and closed loops, and with mocap bodies that scripts move."""
+    robot = dataclasses.replace(robot, lifts=lifts_of(robot.model, described.lifted))
     loops = [*described.loops, *files.settings.build_loops(files.settings_file)]
     moved = scripted(robot, described.scripted & {*robot.model.names})
     return with_loops_that_hold(moved, loops)

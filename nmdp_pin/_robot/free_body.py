@@ -173,6 +173,7 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         collision_model=None if a.missing_collisions or b.missing_collisions else collision,
         limits=a.limits.beside(b.limits, f"{b.name}/"),
         springs=(*a.springs, *(replace(s, joint=f"{b.name}/{s.joint}") for s in b.springs)),
+        lifts=(*a.lifts, *(replace(s, joint=f"{b.name}/{s.joint}") for s in b.lifts)),
         tendons=(*a.tendons, *b.tendons),
         loops=(*a.loops, *b.loops),
         scripted=a.scripted | b.scripted,

@@ -105,6 +105,7 @@ def describe_mjcf(
         mimics=mimics,
         springs=(*tree.springs(), *(line.spring for line in motors.lines if line.spring)),
         tendons=(*(line.tendon for line in motors.lines), *motors.held),
+        lifted=tree.lifted(),
         loops=loops,
         scripted=frozenset(tree.scripted),
         posture=posture | tree.of_mocap(key),
@@ -259,7 +260,7 @@ def _left_out(
         "the rotors, the damping and the spring of the base": any(x.any() for x in base),
         "the dry friction of balls and free joints": dry.any(),
         "the ranges of ball joints": (m.jnt_limited & (m.jnt_type == BALL)).any(),
-        "forces against gravity (gravcomp)": m.body_gravcomp.any(),
+        "actuatorgravcomp, whose forces no motor limits": m.jnt_actgravcomp.any(),
         "the fluid around it (density, viscosity, wind)": m.opt.density
         or m.opt.viscosity
         or m.opt.wind.any(),

@@ -6,6 +6,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot.lift import Lifted
 from nmdp_pin._robot.mjcf_motors import Motors, unique
 from nmdp_pin._robot.mjcf_tendons import BALL, FREE, SLIDE, Line
 from nmdp_pin._robot.model import FREE_JOINTS, RESERVED
@@ -151,6 +152,15 @@ class MjcfModel:
                     Spring(turned, k, _turn(rest[3:7]).coeffs()),
                 )
         return tuple(found)
+
+    def lifted(self) -> Lifted:
+        """Masses of bodies that gravity does not pull."""
+        m = self._m
+        return {
+            self.bodies[body]: (float(m.body_gravcomp[body] * m.body_mass[body]), m.body_ipos[body])
+            for body in np.flatnonzero(m.body_gravcomp * m.body_mass).tolist()
+            if body in self.at
+        }
 
     def apart(self) -> frozenset[frozenset[str]]:
         """Pairs of bodies that never touch: by their masks, or since they are excluded."""

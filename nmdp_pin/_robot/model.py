@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from nmdp_pin._robot.actuator import Actuator
 from nmdp_pin._robot.joint_limits import Mimic, named_joints
+from nmdp_pin._robot.lift import Lifted
 from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.settings import Base
@@ -51,6 +52,7 @@ class Description:
     root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # of the root link; never written to
     mimics: tuple[Mimic, ...] = ()
     springs: tuple[Spring, ...] = ()
+    lifted: Lifted = field(default_factory=dict)
     tendons: tuple[Tendon, ...] = ()
     loops: tuple[Loop, ...] = ()
     scripted: frozenset[str] = frozenset()

@@ -11,6 +11,7 @@ from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.joint_limits import JointLimits
+from nmdp_pin._robot.lift import Lift
 from nmdp_pin._robot.loop import Loop
 from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
@@ -43,6 +44,7 @@ class Robot:
         source: path of the URDF.
         limits: bounds of the joints; None: no bounds.
         springs: springs of joints.
+        lifts: forces against gravity.
         tendons: sums of joint positions that are joints of their own, or are held at zero.
         loops: closed loops, which the standing pose closes; `with_loops` adds them.
         scripted: joints that are where commands put them, which `scripted` chooses.
@@ -77,6 +79,7 @@ class Robot:
     source: str = ""
     limits: JointLimits = None  # type: ignore[assignment]  # filled in below
     springs: tuple[Spring, ...] = ()
+    lifts: tuple[Lift, ...] = ()
     tendons: tuple[Tendon, ...] = ()
     loops: tuple[Loop, ...] = ()
     scripted: frozenset[str] = frozenset()

@@ -110,6 +110,12 @@ class Instant:
             at_origin[frame.parentJoint, :3] += force
             at_origin[frame.parentJoint, 3:] += torque
             at_origin[frame.parentJoint, 3:] += np.cross(place.act(np.array(outside.point)), force)
+        for lift in self.robot.lifts:
+            joint = self.robot.model.getJointId(lift.joint)
+            mass = lift.share * self.robot.model.inertias[joint].mass
+            force = -mass * self.robot.model.gravity.linear
+            at_origin[joint, :3] += force
+            at_origin[joint, 3:] += np.cross(data.oMi[joint].act(np.array(lift.centre)), force)
         loads = pin.StdVec_Force()
         for place, wrench in zip(data.oMi, at_origin, strict=True):
             loads.append(place.actInv(pin.Force(wrench)))

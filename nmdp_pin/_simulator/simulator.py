@@ -29,6 +29,7 @@ from nmdp_pin._kernels.compiler.kernel_lock import KernelLock
 from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._options import options_of
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.loop import Grip
 from nmdp_pin._robot.loop_closure import OPEN, closed
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
 from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer
@@ -132,12 +133,14 @@ class Simulator:
                 f"{method.law_type.__name__}, got "
                 f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
             )
-        if self.robot.loops and not method.closes_loops:
-            able = [name for name, other in INTEGRATORS.items() if other.closes_loops]
-            raise IntegratorError(
-                f"method '{self.method}' does not simulate closed loops, such as the "
-                f"{self.robot.loops[0].name}; these do: {', '.join(able)}"
-            )
+        for loop in self.robot.loops:
+            kind = "has_grips" if isinstance(loop, Grip) else "closes_loops"
+            if not getattr(method, kind):
+                able = [name for name, other in INTEGRATORS.items() if getattr(other, kind)]
+                raise IntegratorError(
+                    f"method '{self.method}' does not simulate the {loop.name}; these do: "
+                    f"{', '.join(able)}"
+                )
         if self.robot.scripted and not method.follows_scripts:
             able = [name for name, other in INTEGRATORS.items() if other.follows_scripts]
             raise IntegratorError(

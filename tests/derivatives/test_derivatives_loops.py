@@ -49,6 +49,16 @@ def test_derivatives(kind, method, order):
     check(sim, state, Command(), H)
 
 
+@pairwise({"kind": LOOPS, "method": ["pbd", "pbfd"]})
+def test_derivatives_of_penalties(kind, method):
+    """Steps whose loops are stiff springs."""
+    robot = with_loops(branched(), [LOOPS[kind]])
+    sim = simulator(robot, method)
+    v = consistent(robot, np.random.default_rng(5).standard_normal(robot.model.nv))
+    state = sim.step(sim.state(v=v), None, H).state
+    check(sim, state, Command(), H, step=1e-5, tolerance=1e-4)
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_derivatives_of_redundant_loops(order):
     """Forces that are not unique do not make derivatives wrong."""

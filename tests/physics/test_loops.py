@@ -7,7 +7,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from loop_scenes import (
-    FAR,
     Builder,
     G,
     consistent,
@@ -19,10 +18,12 @@ from loop_scenes import (
     run,
     simulator,
 )
+from scipy.integrate import quad
 from scipy.special import ellipk
 
 from nmdp_pin import (
     Connect,
+    ContactPoints,
     Coupling,
     Distance,
     FrictionCone,
@@ -36,11 +37,13 @@ from nmdp_pin import (
     together,
     with_loops,
 )
+from nmdp_pin._robot.loop import Grip
 from nmdp_pin._terrain import Box
 from nmdp_pin.errors import IntegratorError, RobotError, SensorError, StateError
 from nmdp_pin.sensors import JointWrench
 
 METHODS = [("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 1), ("pbd-nmdp", 2)]
+METHODS += [("pbd", None), ("pbfd", None), ("ne-ncp", None)]  # of first order alone
 CLOSED = 1e-6  # [m] to which loops are held under large loads
 
 
@@ -63,6 +66,11 @@ def test_period_of_a_four_bar(method):
     assert abs(ends[0]) > 3.0 * abs(ends[1])
 
 
+def of_order(robot, method, order):
+    """A simulator of a linkage, of an order; None: that of the method."""
+    return simulator(robot, method, **({} if order is None else {"order": order}))
+
+
 def slider_crank(r=0.3, length=0.8):
     """A crank about y, a rod on it, and a slider along x at its end."""
     b = Builder()
@@ -82,15 +90,16 @@ def test_slider_crank(method, order):
     """The slider is where the crank says, over more than a turn and through dead points."""
     r, length = 0.3, 0.8
     robot = slider_crank(r, length)
-    sim = simulator(robot, method, order=order)
+    sim = of_order(robot, method, order)
     results = run(sim, sim.state(v=consistent(robot, [45.0, 0.0, 0.0])), 0.002, 1.0)
     q = np.array([result.state.q for result in results])
-    assert order == 1 or abs(q[-1, 0] - q[0, 0]) > 2.0 * np.pi
+    assert order != 2 or abs(q[-1, 0] - q[0, 0]) > 2.0 * np.pi
     along = r * np.cos(q[:, 0]) + np.sqrt(length**2 - (r * np.sin(q[:, 0])) ** 2)
-    assert np.abs(q[:, 2] - along).max() < CLOSED
+    # 600 N press springs of penalties by 1 micrometre
+    assert np.abs(q[:, 2] - along).max() < (3.0 * CLOSED if order is None else CLOSED)
     energies = np.array([energy(result) for result in results])
     moving = results[1].kinetic_energy
-    assert np.ptp(energies[2:]) < (1.0 if order == 1 else 0.01) * moving
+    assert np.ptp(energies[2:]) < (0.01 if order == 2 else 1.0) * moving
     assert (np.diff(energies[2:]) < 1e-3 * moving).all()  # loops do no work
 
 
@@ -113,7 +122,7 @@ def platform():
 def test_forces_of_a_platform(method, order):
     """The legs of a Stewart platform bear what statics says, and hold it still."""
     robot = platform()
-    sim = simulator(robot, method, order=order)
+    sim = of_order(robot, method, order)
     result = run(sim, sim.state(), 0.01, 0.1)[-1]
     model, data = robot.model, robot.model.createData()
     weight = pin.computeGeneralizedGravity(model, data, robot.standing).copy()
@@ -163,15 +172,70 @@ def test_momenta_of_a_ring(method):
     assert np.ptp(energies) < 0.01 * energies[0]
 
 
-def test_no_drift_in_100_seconds():
+def speed_of_a_rimless_wheel(n, length, inertia, slope):
+    """Mean speed down a slope, by McGeer's closed form: spokes of a wheel of unit mass that land.
+
+    Each landing keeps the angular momentum about the spoke that lands.
+    """
+    half = np.pi / n
+    spoke = 0.5 * length / np.sin(half)
+    about = inertia + spoke**2
+    kept = ((inertia + spoke**2 * np.cos(2.0 * half)) / about) ** 2
+    after = kept / (1.0 - kept) * 2.0 * G * length * np.sin(slope) / about  # rate squared
+
+    def rate(angle):
+        fallen = np.cos(slope - half) - np.cos(angle)
+        return np.sqrt(after + 2.0 * G * spoke / about * fallen)
+
+    return length / quad(lambda x: 1.0 / rate(x), slope - half, slope + half)[0]
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_a_ring_rolls(method):
+    """A chain that is closed, with stiff hinges, rolls down a slope as a rimless wheel."""
+    n, length, slope, mass = 8, 0.2, 0.175, 0.3
+    robot = ring(n, mass=mass, length=length)
+    held = [Coupling(joint=f"link{k}-joint", polynomial=(2.0 * np.pi / n,)) for k in range(1, n)]
+    robot = with_loops(robot, held)
+    model = robot.model
+    model.gravity.linear = G * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    joints = [model.getJointId(f"link{k}-joint") for k in range(n)]
+    names = tuple(f"point{k}" for k in range(n))
+    points = ContactPoints(names, np.array(joints), np.zeros((n, 3)), np.zeros(n))
+    standing = robot.standing.copy()
+    data = model.createData()
+    pin.forwardKinematics(model, data, standing)
+    corners = np.array([data.oMi[joint].translation for joint in joints])
+    standing[1] -= corners[:, 2].min()
+    rate, (along, _, up) = 4.0, corners.mean(axis=0) - corners[0]
+    v = np.zeros(model.nv)
+    v[:3] = 1.0 - rate * up, rate * along, rate
+    robot = replace(robot, contact_points=points, standing=standing)
+    ground = Terrain([Plane(friction=3.0)])
+    sim = Simulator(robot, ground, FrictionCone(stiffness=1e9, power=1), method)
+    h = 0.002  # the speed is off by 0.8 and 1.2 %, in steps of 1 ms by less than a half of that
+    results = run(sim, sim.state(v=v), h, 3.0)
+    tops = np.array([result.contact_forces[:, 2].argmax() for result in results])
+    way = [pin.centerOfMass(model, data, result.state.q)[0] for result in results]
+    landings = np.flatnonzero(np.diff(tops))[-2 * n :]
+    speed = (way[landings[-1]] - way[landings[0]]) / (h * (landings[-1] - landings[0]))
+    apothem = 0.5 * length / np.tan(np.pi / n)
+    expected = speed_of_a_rimless_wheel(n, length, length**2 / 12.0 + apothem**2, slope)
+    assert speed == pytest.approx(expected, rel=0.02)
+    assert largest_gap(robot, results[-1].state.q) < CLOSED
+
+
+@pytest.mark.parametrize(("method", "h"), [("ne-nmdp", 0.01), ("pbfd", 0.01), ("ne-ncp", 0.05)])
+def test_no_drift_in_100_seconds(method, h):
     """Positions hold at the end of each step, so that nothing adds up."""
     robot = four_bar(1.2)
-    sim = simulator(robot)
-    results = run(sim, sim.state(), 0.01, 100.0)
+    sim = simulator(robot, method)
+    results = run(sim, sim.state(), h, 100.0)
     gaps = [largest_gap(robot, result.state.q) for result in results[::50]]
     assert max(gaps) < CLOSED
     start = energy(results[0])
-    assert all(energy(result) <= start + 1e-6 * abs(start) for result in results)
+    gain = 0.5 * abs(start) if method == "ne-ncp" else 1e-6 * abs(start)  # semi-implicit
+    assert max(energy(result) for result in results) <= start + gain
 
 
 def test_redundant_loops_move_as_one():
@@ -234,11 +298,11 @@ def test_compliance(method, order):
     ball = pin.Inertia(mass, np.zeros(3), np.diag([0.01, 0.01, 0.01]))
     b.add("ball", 0, pin.JointModelPZ(), placed(0, 0, 0), ball)
     robot = b.robot([0.0], [Connect(first="ball", other=(0, 0, 0), compliance=compliance)])
-    sim = simulator(robot, method, order=order)
+    sim = of_order(robot, method, order)
     period = 2.0 * np.pi * math.sqrt(mass * compliance)
     results = run(sim, sim.state(), period / 200.0, period)
     low = min(result.state.q[0] for result in results)
-    if order == 1:
+    if order != 2:
         settled = run(sim, results[-1].state, 0.2, 10.0)[-1].state
         assert settled.q[0] == pytest.approx(-mass * G * compliance, rel=1e-4)
         return
@@ -281,14 +345,14 @@ def with_length(robot):
     return with_loops(robot, [Distance(first="slider", other=(0, 0, 5.0))])
 
 
-@pytest.mark.parametrize("method", ["pbd", "pbfd", "ne-ncp", "ne-mdp"])
-def test_methods_without_loops(method):
+def test_methods_without_loops():
     """Other methods refuse loops, and name those that take them."""
-    from contact_laws import law_for
-
-    law = law_for(method, FrictionCone(stiffness=1e6, power=2))
-    with pytest.raises(IntegratorError, match=r"closed loops.*ne-nmdp"):
-        Simulator(four_bar(1.0), FAR, law, method)
+    with pytest.raises(IntegratorError, match=r"not simulate the Connect of 'coupler'.*ne-nmdp"):
+        simulator(four_bar(1.0), "ne-mdp")
+    robot = with_loops(four_bar(1.0), [Grip(first="left")])
+    for method in ("pbd", "pbfd", "ne-ncp"):
+        with pytest.raises(IntegratorError, match=r"not simulate the Grip of 'left'.*ne-nmdp"):
+            simulator(robot, method)
     with pytest.raises(IntegratorError, match="forces as unknowns"):
         simulator(four_bar(1.0), objective="kinetic")
 

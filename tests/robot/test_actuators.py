@@ -219,6 +219,28 @@ def test_actuators_beside_another_robot(tmp_path):
     assert np.abs(first[:4] - robot.standing[:4]).min() > 1e-3
 
 
+# Two light fingers that a tendon couples; the servo of one, without a range, would move both on.
+FINGERS = """<mujoco><compiler angle="radian"/><default><joint damping="0.05" axis="0 1 0"/>
+<geom contype="0" conaffinity="0" size=".01" pos=".03 0 0" mass=".03"/></default><worldbody>
+<body><joint name="a"/><geom/></body>
+<body pos="0 1 0"><joint name="b" range="0 0.5"/><geom/></body></worldbody>
+<tendon><fixed name="both"><joint joint="a" coef="1"/><joint joint="b" coef="-1"/></fixed></tendon>
+<equality><tendon tendon1="both"/></equality>
+<actuator><position joint="a" kp="20" ctrlrange="0 0.7"/></actuator></mujoco>"""
+
+
+@pytest.mark.usefixtures("loaded")
+def test_stops_bear_what_servos_can(tmp_path):
+    """Whatever weight moves: 4 N m at a stop press it by less than the 0.1 mrad of its load."""
+    robot = load_robot(write(tmp_path, FINGERS, "fingers.xml"))
+    simulator = Simulator(robot, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    state, command = simulator.state(), Actuators(robot).command_of(np.array([0.7]))
+    for _ in range(100):
+        state = simulator.step(state, command, 0.01).state
+    assert state.q == pytest.approx([0.5, 0.5], abs=1e-4)
+    assert simulator.step(state, command, 0.01).tau[0] == pytest.approx(20.0 * 0.2, abs=1e-2)
+
+
 def test_activations_are_those_of_mujoco(tmp_path, monkeypatch):
     """A control is integrated within a range, or followed, from the keyframe's activation on."""
     compiled = lambda path: mujoco.MjModel.from_xml_path(str(path))  # noqa: E731

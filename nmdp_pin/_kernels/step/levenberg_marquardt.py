@@ -62,6 +62,7 @@ from nmdp_pin._kernels.step.position_records import PositionStep
 from nmdp_pin._kernels.step.position_step import begin, evaluate_step, linearise_step
 from nmdp_pin._kernels.step.tolerances import ROUNDING
 from nmdp_pin._kernels.tree.joints import Commands, hold_command
+from nmdp_pin._kernels.tree.loops import add_loop_energies
 from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import body_twists, energies
 
@@ -147,7 +148,10 @@ def open_minimisation(step: PositionStep) -> bool:
     start, ref, tree, size = step.start, step.ref, step.scene.tree, 0.0
     for i in range(len(start.q0)):
         size = max(size, abs(start.q0[i]))
-    error = ROUNDING * tree.inertia / (start.h * start.h) * (1.0 + size)
+    stiffest = tree.inertia / (start.h * start.h)
+    for give in step.scene.joints.loops.compliance:
+        stiffest = max(stiffest, 1.0 / give)
+    error = ROUNDING * stiffest * (1.0 + size)
     step.bound = max(step.tolerance * tree.weight, error)
     open_account(step.account)
     step.kinetic = step.potential = step.stored = step.pivots = np.nan
@@ -276,6 +280,9 @@ def close_step(step: PositionStep) -> None:
     moving += max(spring_energy(springs, step.start.q0) - spring_energy(springs, trial.q), 0.0)
     if not gain <= allowed_gain(tree.weight, LARGEST_GAIN, moving):
         step.account[OUTCOME] = ENERGY_GAINED
+    energies_of_loops, first = zero_vector(1), np.zeros(len(trial.v), np.int64)
+    add_loop_energies(step.scene.joints.loops, trial.P, trial.q, first, energies_of_loops)
+    step.potential += energies_of_loops[0]
 
 
 @jit

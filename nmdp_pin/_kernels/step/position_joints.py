@@ -8,6 +8,7 @@ from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.step.position_records import PositionStep
 from nmdp_pin._kernels.tree.joints import Torque, gains, motor, stop
+from nmdp_pin._kernels.tree.loops import add_loops
 from nmdp_pin._kernels.tree.springs import add_springs
 
 CREEP = 1e-3  # [rad/s or m/s] up to which dry friction of a joint is viscous
@@ -34,10 +35,10 @@ def _motor_stiffness(step: PositionStep, k: int) -> float:
 def add_joint_forces(step: PositionStep) -> float:
     """Subtract the joints' forces from the residual, and return the energy that they add [J].
 
-    The energy stored in stops is added to that of the contacts.
+    The energy stored in stops and loops is added to that of the contacts.
     """
     joints, trial, h, stored, value = step.scene.joints, step.trial, step.start.h, 0.0, 0.0
-    for j in range(len(joints.dofs)):
+    for j in range(joints.loops.first[0]):
         gap, away = stop(joints, j, trial.q)
         k, depth = joints.dofs[j], -away * max(-gap, 0.0)  # negative beyond the lower stop
         y, friction = trial.y[k], joints.friction[j]
@@ -62,15 +63,18 @@ def add_joint_forces(step: PositionStep) -> float:
             else:
                 value += more * trial.y[k]
     value += add_springs(joints.springs, trial.q, trial.r, matrix(0, 0))
+    stored += add_loops(
+        step.scene.tree, joints.loops, trial.P, trial.S, trial.q, trial.r, matrix(0, 0), False
+    )
     trial.forces.stored += stored
     return value + stored
 
 
 @jit
-def add_joint_stiffness(step: PositionStep) -> None:
+def add_joint_stiffness(step: PositionStep, exact: bool) -> None:
     """Add the derivative of the joints' forces to `trial.A`."""
     joints, trial, stick = step.scene.joints, step.trial, step.start.h * CREEP
-    for j in range(len(joints.dofs)):
+    for j in range(joints.loops.first[0]):
         k = joints.dofs[j]
         if stop(joints, j, trial.q)[0] < 0.0:
             trial.A[k, k] += joints.stiffness[j]
@@ -81,6 +85,7 @@ def add_joint_stiffness(step: PositionStep) -> None:
             trial.A[k, k] -= _motor_stiffness(step, k)
     unused = trial.space[3]
     add_springs(joints.springs, trial.q, unused, trial.A)
+    add_loops(step.scene.tree, joints.loops, trial.P, trial.S, trial.q, unused, trial.A, exact)
 
 
 @jit
@@ -109,7 +114,7 @@ def replace_kinks(step: PositionStep, torque: Torque) -> None:
     for k in range(len(y)):
         torque.signs[k] = np.sign(_excess(step, k))
         torque.constant[k], torque.kp[k], torque.kd[k] = gains(joints, torque, k)
-    for j in range(len(joints.dofs)):
+    for j in range(joints.loops.first[0]):
         k = joints.dofs[j]
         if abs(y[k]) > step.start.h * CREEP:
             torque.constant[k] -= np.copysign(joints.friction[j], y[k])

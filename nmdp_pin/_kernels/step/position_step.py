@@ -41,6 +41,7 @@ from nmdp_pin._kernels.step.position_contacts import write_contact_forces, write
 from nmdp_pin._kernels.step.position_joints import add_joint_forces, add_joint_stiffness
 from nmdp_pin._kernels.step.position_records import PositionStep
 from nmdp_pin._kernels.tree.joints import write_torque
+from nmdp_pin._kernels.tree.loops import add_loops
 from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import (
     add_children,
@@ -72,8 +73,7 @@ def begin(step: PositionStep) -> bool:
         for i in range(4):
             for j in range(3):
                 ref.target[b, i, j] = 2.0 * ref.P0[b + 1, i, j] - trial.P[b + 1, i, j]
-        for j in range(3):
-            ref.target[b, 3, j] += tree.gravity[j] * h * h
+                ref.target[b, i, j] += tree.falls[b, i] * tree.gravity[j] * h * h
     inertial_stiffness(ref.P0[1:], ref.P0[1:], tree.moments, 1.0, trial.stiffness)
     add_children(tree.parents, trial.stiffness)
     clear_matrix(trial.wrenches)
@@ -86,6 +86,9 @@ def begin(step: PositionStep) -> bool:
         for j in range(nv):
             ref.metric[i, j] /= h * h
         ref.metric[i, i] += torque.kd[i] / h + torque.kp[i]
+    add_loops(
+        tree, step.scene.joints.loops, ref.P0, ref.S0, start.q0, trial.space[3], ref.metric, False
+    )
     copy_matrix(ref.metric, ref.U)
     ref.kinetic, ref.potential = energies(tree, ref.P0, ref.twists, start.v0)
     ref.potential += spring_energy(step.scene.joints.springs, start.q0)
@@ -185,7 +188,7 @@ def linearise_step(step: PositionStep, exact: bool) -> None:
     else:
         add_weighted(space, trial.D, trial.D, weights, 1.0 / h, A)
         add_weighted(space, trial.D_t, trial.D_t, torque.kp, 1.0, A)
-    add_joint_stiffness(step)
+    add_joint_stiffness(step, exact)
     if scene.law.kind == FRICTIONAL or not exact:
         return
     for k in range(nv):

@@ -168,9 +168,10 @@ def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
                 if stage.displaced:
                     target = origin.P[b + 1, r, c] + rates[b, r, c] / stage.rate
                 stage.target[b, r, c] = target
-        for c in range(3):
-            share = stage.rate * stage.rate if stage.displaced else stage.rate
-            stage.target[b, 3, c] += tree.gravity[c] / share
+        share = stage.rate * stage.rate if stage.displaced else stage.rate
+        for r in range(4):
+            for c in range(3):
+                stage.target[b, r, c] += tree.falls[b, r] * tree.gravity[c] / share
     stage.form = POSITIONS if stage.displaced else VELOCITIES
 
 

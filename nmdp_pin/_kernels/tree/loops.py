@@ -13,11 +13,13 @@ the second body stays.
 
 from __future__ import annotations
 
+import numpy as np
+
 from nmdp_pin._kernels.algebra.lie import cross_motions
 from nmdp_pin._kernels.algebra.linear import copy_matrix
 from nmdp_pin._kernels.algebra.vector3 import compose, cross_into, relative
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import matrix, record, vector
+from nmdp_pin._kernels.compiler.record import matrix, record, vector, zero_vector
 from nmdp_pin._kernels.tree.tree import Tree, power
 
 POINT, WELD, DISTANCE, COUPLING = range(4)
@@ -329,3 +331,43 @@ def write_gaps(loops: Loops, frames: Array, P: Array, q: Array, gaps: Array) -> 
         first = loops.first[x] - loops.first[0]
         for a in range(rows):
             gaps[first + a] = g[a]
+
+
+@jit
+def add_loops(
+    tree: Tree, loops: Loops, P: Array, S: Array, q: Array, G: Array, A: Array, forces: bool
+) -> float:
+    """Add the gradient of the energies g^2 / (2 c) to G and its derivative to A; their sum [J].
+
+    Args:
+        tree: bodies of the tree.
+        loops: the loops, none of which is a grip.
+        P: placements of the bodies, the world first, shape (n + 1, 4, 3).
+        S: motions of the dofs, shape (nv, 6).
+        q: configuration, shape (nq,).
+        G: dynamics residual, shape (nv,).
+        A: its derivative, shape (nv, nv); empty: it is not wanted.
+        forces: whether the derivative holds that of the directions of the forces.
+    """
+    if loops.kinds.size == 0:
+        return 0.0
+    B, C, g, W, f = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6), zero_vector(MOST)
+    J, energy = np.empty((MOST, G.size)), 0.0
+    for x in range(loops.kinds.size):
+        rows = gaps_of(loops, loops.frames, x, P, q, B, C, g, W)
+        gradients_of(loops, x, rows, S, W, J)
+        begin, end = loops.dof_ranges[x], loops.dof_ranges[x + 1]
+        for a in range(rows):
+            stiffness = 1.0 / loops.compliance[loops.first[x] - loops.first[0] + a]
+            f[a] = -stiffness * g[a]
+            energy += 0.5 * stiffness * g[a] * g[a]
+            for s in range(begin, end):
+                pull, l = J[a, s - begin], loops.dofs[s]
+                G[l] -= pull * f[a]
+                if A.size == 0:
+                    continue
+                for t in range(begin, end):
+                    A[l, loops.dofs[t]] += stiffness * pull * J[a, t - begin]
+        if forces:
+            add_curvature(tree, loops, x, B, C, W, S, f, A)
+    return energy

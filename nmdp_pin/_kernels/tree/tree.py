@@ -36,6 +36,8 @@ class Tree:
             their joints' origins [kg m^2, kg m, kg], shape (n, 4, 4).
         rotors: inertia of the rotors [kg m^2, kg], shape (nv,).
         gravity: acceleration of gravity [m/s^2], shape (3,).
+        falls: shares f in which gravity moves x~, the force on a body being that on f' Sigma;
+            (0, 0, 0, 1) of a body that nothing holds up, shape (n, 4).
         weight: weight of the robot [N].
         inertia: largest entry of the mass matrix in the standing pose [kg m^2, kg].
     """
@@ -51,6 +53,7 @@ class Tree:
     moments: Array
     rotors: Array
     gravity: Array
+    falls: Array
     weight: float
     inertia: float
 
@@ -177,8 +180,11 @@ def body_energies(tree: Tree, P: Array, twists: Array, b: int, rate: Array) -> t
         for j in range(4):
             along = rate[i, 0] * rate[j, 0] + rate[i, 1] * rate[j, 1] + rate[i, 2] * rate[j, 2]
             kinetic += Sigma[i, j] * along
+        pulled = 0.0
+        for j in range(4):
+            pulled += tree.falls[b, j] * Sigma[j, i]
         for j in range(3):
-            potential -= Sigma[3, i] * P[b + 1, i, j] * tree.gravity[j]
+            potential -= pulled * P[b + 1, i, j] * tree.gravity[j]
     return 0.5 * kinetic, potential
 
 

@@ -17,6 +17,7 @@ from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.tree.joints import stop
 from nmdp_pin._options import Count, Positive, checked
+from nmdp_pin._robot.loop_closure import closed
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError
@@ -57,7 +58,8 @@ class NeNcp(Integrator):
     M, the contact frames and gaps are those of the start, c is the mean over a step on which
     nothing but inertia acts; the PD is implicit and linear as in `NeMdp`; q1 = q0 + h v1. An
     open contact satisfies v_n >= -gap / h. A closed one satisfies v_n >= depth / push_out, but need
-    not leave by more than its depth in a step.
+    not leave by more than its depth in a step. Closed loops are stiff springs, implicit and linear;
+    configurations at the end are moved to where they are closed.
 
     Args:
         system: simulated system, whose contact law is dry friction.
@@ -75,6 +77,7 @@ class NeNcp(Integrator):
 
     name: ClassVar[str] = "ne-ncp"
     law_type: ClassVar[type[ContactLaw]] = DryFriction
+    closes_loops: ClassVar[bool] = True
 
     @checked(IntegratorError)
     def __init__(
@@ -89,6 +92,7 @@ class NeNcp(Integrator):
         self._step = SemiImplicit(system, reach=np.inf)
         self.candidates = self._step.form.candidates
         self._friction = system.robot.limits.friction
+        self._rigid = [loop for loop in system.robot.loops if not loop.compliance]
         self.ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
 
@@ -116,7 +120,7 @@ class NeNcp(Integrator):
             if not solution.converged:
                 result = self._failed(state, Status.ITERATION_LIMIT, iterations, h)
                 break
-            slid, q = slides, linear.form.integrate(state.q, h * v)
+            slid, q = slides, self._closed(linear.form.integrate(state.q, h * v))
             again, slides = linear.saturate(q, v, again=True), self._slides(v, slid)
             if not again and np.array_equal(slides, slid):
                 solution = replace(solution, iterations=iterations)
@@ -125,6 +129,10 @@ class NeNcp(Integrator):
         else:
             result = self._failed(state, Status.STALLED, iterations, h)
         return replace(result, **solution.residuals._asdict())
+
+    def _closed(self, q: np.ndarray) -> np.ndarray:
+        """The configuration near q that closes the rigid loops."""
+        return closed(self._step.model, self._rigid, q)[0]
 
     def _slides(self, v: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
         """Directions in which joints slide, 0 where friction holds or v has reversed, (nv,)."""
@@ -143,7 +151,7 @@ class NeNcp(Integrator):
         frames = tangent_frames(at.places.normal[:n])
         rows = [(frames.transpose(0, 2, 1) @ start.J[:n]).reshape(-1, nv)]
         depth, friction = [at.places.depth[:n]], [at.places.friction[:n]]
-        for j, dof in enumerate(joints.dofs.tolist()):
+        for j, dof in enumerate(joints.dofs[: joints.loops.first[0]].tolist()):
             gap, inward = stop(joints, j, start.state.q)
             if inward != 0.0:
                 rows.append(np.zeros((3, nv)))
@@ -274,6 +282,7 @@ class NeNcp(Integrator):
             objective=0.5 * float(v @ (start.M @ v)),
             kinetic_energy=kinetic,
             potential_energy=potential,
+            loop_forces=linear.loop_forces(start, v),
         )
 
     def _lift(self, depth: np.ndarray) -> float:

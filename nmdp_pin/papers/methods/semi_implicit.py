@@ -19,8 +19,10 @@ from nmdp_pin._kernels.step.step import energies_of
 from nmdp_pin._kernels.step.step_end import add_wrenches
 from nmdp_pin._kernels.step.step_start import open_step, state_stage
 from nmdp_pin._kernels.tree.joints import saturate
+from nmdp_pin._kernels.tree.loops import add_loops, write_gaps
 from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import body_twists
+from nmdp_pin._robot.lift import lifted_model
 from nmdp_pin._state.state import State
 
 STEP_WORK = 2  # of a step without its impulses, in evaluations: most of it is Python
@@ -75,6 +77,7 @@ class SemiImplicit:
             system, zeroth_order=True, secants=False, weights=True, saturating=False, reach=reach
         )
         self.model, self._data = self.form.model, self.form.model.createData()
+        self._lifted = lifted_model(self.model, system.robot.lifts)
         self._memory, self._linear = self.form.new_memory(), self.form.new_linear()
 
     def start(self, state: State, command: Command, h: float) -> StepStart:
@@ -105,7 +108,8 @@ class SemiImplicit:
             n,
             at.w[:total].copy(),
             record.dynamics.M.copy(),
-            pin.rnea(self.model, self._data, state.q, state.v, np.zeros(self.model.nv)).copy(),
+            pin.rnea(self.model, self._data, state.q, state.v, np.zeros(self.model.nv))
+            - self._lift(state.q),
             self._linear.J_force[:total].copy(),
             self._linear.of_load[:total].copy(),
             *energies_of(record, memory.origin),
@@ -151,16 +155,26 @@ class SemiImplicit:
 
         With the PD of the command implicit and linear, q1 = q0 + h v1:
         M_hat = M + h kd + h^2 kp and r = M v0 + h (tau + kd v_target - kp (q0 - q_target) - c - g);
-        springs likewise.
+        springs and loops, which are stiff ones, likewise.
         """
         state, h, form = start.state, start.h, self.form
         constant, kp, kd = self.gains()
         error = form.difference(self._memory.stage.torque.q_target, state.q)
         pull, stiffness = np.zeros(len(kp)), np.zeros((len(kp), len(kp)))
         add_springs(form.joints.springs, state.q, pull, stiffness)
+        P, S, loops = self._memory.origin.P, start.at.S, form.joints.loops
+        add_loops(form.tree, loops, P, S, state.q, pull, stiffness, False)
         M_hat = start.M + np.diag(h * kd + h**2 * kp) + h**2 * stiffness
         right = start.M @ state.v + h * (constant - kp * error - pull - start.bias)
         return M_hat, right
+
+    def loop_forces(self, start: StepStart, v: np.ndarray) -> np.ndarray:
+        """Forces of the rows of the loops at the end of a step with a velocity, shape (rows,)."""
+        loops, first = self.form.joints.loops, start.n + self.form.joints.loops.first[0]
+        gaps = np.zeros(len(loops.compliance))
+        write_gaps(loops, loops.frames, self._memory.origin.P, start.state.q, gaps)
+        result: np.ndarray = -(gaps + start.h * start.J[first:, 0] @ v) / loops.compliance
+        return result
 
     def coasting(self, start: StepStart) -> StepStart | None:
         """The start with the mean bias of a step on which nothing but inertia acts.
@@ -176,8 +190,15 @@ class SemiImplicit:
             for _ in range(parts):
                 v = None if v is None else self._coasted(start, v, h / parts, weight)
             if v is not None:
-                return replace(start, bias=weight + M @ (before - v) / h)
+                return replace(start, bias=weight - self._lift(q) + M @ (before - v) / h)
         return None
+
+    def _lift(self, q: np.ndarray) -> np.ndarray:
+        """Forces against gravity, shape (nv,)."""
+        if self._lifted is None:
+            return np.zeros(self.model.nv)
+        data = self._lifted.createData()
+        return np.asarray(pin.computeGeneralizedGravity(self._lifted, data, q))
 
     def _coasted(
         self, start: StepStart, before: np.ndarray, h: float, weight: np.ndarray
