@@ -52,7 +52,8 @@ OURS = (0.05, 0.025, 0.0125, 0.01, 0.005, 0.0025, 0.00125)
 OUR_LIMIT = 1e-4
 THEIRS = (0.025, 0.01, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 1e-4, 5e-5, 2.5e-5)
 THEIR_LIMIT = 5e-6
-INTEGRATORS = ("implicitfast", "discrete", "Euler", "RK4")
+WAYS = ("implicitfast", "discrete", "Euler", "RK4")  # with elliptic cones
+WAYS += ("implicitfast pyramidal", "discrete pyramidal")
 DRAKES = {  # steps [s], or accuracies [-]; the last one is that of the limit
     **dict.fromkeys(("Lagged", "Sap", "Similar"), (0.01, 5e-3, 2.5e-3, 1e-3, 5e-4, 1e-4)),
     "CENIC": (1e-1, 1e-2, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-7),
@@ -253,8 +254,9 @@ def ours(case: Case, h: float, order: int) -> tuple[np.ndarray, float, float]:
     return np.array(out), cpu / case.duration, evaluations / case.duration
 
 
-def theirs(case: Case, h: float, integrator: str) -> tuple[np.ndarray, float, float]:
+def theirs(case: Case, h: float, way: str) -> tuple[np.ndarray, float, float]:
     """The same of MuJoCo; its controls are made before the clock runs, as our references are."""
+    integrator, _, cone = way.partition(" ")
     twin = Twin(
         case.robot,
         case.pd.reference,
@@ -265,6 +267,7 @@ def theirs(case: Case, h: float, integrator: str) -> tuple[np.ndarray, float, fl
     )
     twin.model.opt.timestep = h
     twin.model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
+    twin.model.opt.cone = getattr(mujoco.mjtCone, f"mjCONE_{(cone or 'elliptic').upper()}")
     steps, every, out = round(case.duration / h), round(GRID / h), []
     controls, data = twin.controls(h, steps), twin.state(case.q0)
     samples = []
@@ -322,58 +325,71 @@ def error(case: Case, found: np.ndarray, limit: np.ndarray, metric: str) -> floa
     return float(np.sqrt(np.mean((is_ - should) ** 2)) / np.abs(should - start).max())
 
 
-Setting = tuple[str, float, Callable[[], tuple[np.ndarray, float, float]], np.ndarray]
-"""Simulator, step, a run and the limit."""
+Run = Callable[[], tuple[np.ndarray, float, float]]
 
 
-def settings_of(case: Case, only: str) -> list[Setting]:
-    """All settings of the simulators whose names begin with `only`."""
-    settings: list[Setting] = []
-    if "nmdp-pin".startswith(only):
-        limit = ours(case, OUR_LIMIT, 2)[0]
+class Setting(NamedTuple):
+    """A setting of a simulator: its run, and that of the limit."""
+
+    simulator: str
+    step: float
+    run: Run
+    limit: Run
+
+
+def settings_of(case: Case) -> list[Setting]:
+    """All settings of the simulators that are installed."""
+    limit: Run = functools.cache(lambda: ours(case, OUR_LIMIT, 2))
+    settings = [
+        Setting(f"nmdp-pin order {o}", h, lambda h=h, o=o: ours(case, h, o), limit)
+        for h in (*OURS, 2.0 * OUR_LIMIT)
+        for o in (1, 2)
+    ]
+    limits: dict[bool, Run] = {
+        "pyramidal" in way: functools.cache(lambda way=way: theirs(case, THEIR_LIMIT, way))
+        for way in (WAYS[0], WAYS[-2])
+    }
+    pairs = [(h, way) for h in THEIRS for way in WAYS]
+    settings += [
+        Setting(
+            f"MuJoCo {way}",
+            h,
+            lambda h=h, way=way: theirs(case, h, way),
+            limits["pyramidal" in way],
+        )
+        for h, way in [*pairs, (2.0 * THEIR_LIMIT, WAYS[0])]
+    ]
+    for way, (*steps, finest) in DRAKES.items() if importlib.util.find_spec("pydrake") else ():
+        options = {"longest": LONGEST} if way == "CENIC" else {}
+        limit = functools.cache(lambda w=way, h=finest, o=options: drakes(case, h, w, **o))
         settings += [
-            (f"nmdp-pin order {o}", h, lambda h=h, o=o: ours(case, h, o), limit)
-            for h in (*OURS, 2.0 * OUR_LIMIT)
-            for o in (1, 2)
+            Setting(f"Drake {way}", h, lambda h=h, way=way: drakes(case, h, way), limit)
+            for h in steps
         ]
-    if "MuJoCo".startswith(only):
-        limit = theirs(case, THEIR_LIMIT, INTEGRATORS[0])[0]
-        pairs = [(h, way) for h in THEIRS for way in INTEGRATORS]
-        settings += [
-            (f"MuJoCo {way}", h, lambda h=h, way=way: theirs(case, h, way), limit)
-            for h, way in [*pairs, (2.0 * THEIR_LIMIT, INTEGRATORS[0])]
-        ]
-    if "Drake".startswith(only) and importlib.util.find_spec("pydrake"):
-        for way, (*steps, finest) in DRAKES.items():
-            options = {"longest": LONGEST} if way == "CENIC" else {}
-            limit = drakes(case, finest, way, **options)[0]
-            settings += [
-                (f"Drake {way}", h, lambda h=h, way=way: drakes(case, h, way), limit) for h in steps
-            ]
     return settings
 
 
 def measure(case: Case, only: str = "") -> list[Row]:
-    """Rows of the simulators; the least times are of runs whose references are known."""
+    """Rows of the settings whose simulators are called so; references are known when it counts."""
     case.pd.reference = functools.cache(case.pd.reference)
-    settings = settings_of(case, only)
-    limits = {name.partition(" ")[0]: limit for name, _, _, limit in settings}
+    settings = [each for each in settings_of(case) if each.simulator.startswith(only)]
+    limits = {each.simulator.split()[0]: each.limit for each in reversed(settings)}
     if {"nmdp-pin", "MuJoCo"} <= set(limits):
-        our_limit, their_limit = limits["nmdp-pin"], limits["MuJoCo"]
+        our_limit, their_limit = limits["nmdp-pin"]()[0], limits["MuJoCo"]()[0]
         ends = [q[-1, case.position] for q in (our_limit, their_limit)]
         print(
             f"{case.name}: the limits differ by {error(case, our_limit, their_limit, 'path'):.1e}, "
             f"at the end by {1e3 * np.linalg.norm(ends[0] - ends[1]):.1f} mm"
         )
-    rows = []
     best = [math.inf] * len(settings)
     found = []
     for _ in range(REPEATS):
-        found = [run() for _, _, run, _ in settings]
+        found = [each.run() for each in settings]
         best = [min(b, f[1]) for b, f in zip(best, found, strict=True)]
-    for (name, h, _, limit), cpu, (q, _, evaluations) in zip(settings, best, found, strict=True):
-        errors = (error(case, q, limit, metric) for metric in METRICS)
-        rows.append(Row(case.name, name, h, *errors, cpu, evaluations))
+    rows = []
+    for each, cpu, (q, _, evaluations) in zip(settings, best, found, strict=True):
+        errors = (error(case, q, each.limit()[0], metric) for metric in METRICS)
+        rows.append(Row(case.name, each.simulator, each.step, *errors, cpu, evaluations))
     return rows
 
 
@@ -481,7 +497,7 @@ def main() -> None:
     known = cases()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", default=[*known], metavar="CASE")
-    parser.add_argument("--only", default="", help="first letters of simulators")
+    parser.add_argument("--only", default="", help="first letters of the simulators")
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
     arguments = parser.parse_args()
     rows: list[Row] = []
