@@ -38,6 +38,8 @@ class Part:
 
 PICTURES = {
     "theory-polytope.png": 0.1,
+    "theory-stages.png": 0.1,
+    "theory-islands.png": 0.1,
     "theory-orders.png": 0.2,
     "theory-convergence.png": 0.2,
     "robosimian.png": 0.3,
