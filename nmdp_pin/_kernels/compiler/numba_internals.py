@@ -254,7 +254,7 @@ def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _postponing(run: Callable[..., None]) -> Callable[..., None]:
-    """Find lifetimes of variables when they are asked for, and write their ends where one counts."""
+    """Find lifetimes of variables when they are asked for; write their ends where they count."""
 
     def process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
         code, flags = self.func_ir, ConfigStack.top_or_none()
