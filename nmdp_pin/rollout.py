@@ -210,8 +210,8 @@ def _run_chunk(
     codes, counts, states = np.zeros(n, int), np.zeros(n, int), []
     u = np.broadcast_to(chunk.u, (n, chunk.steps, chunk.u.shape[2]))
     plan = new_plan(_AT_ONCE, simulator.vector.nq, simulator.vector.nv)
-    held = isinstance(control.command, Command)
-    write_plan(plan, slice(None), control.command if held else Command())
+    held = control.command if isinstance(control.command, Command) else Command()
+    write_plan(plan, slice(None), held)
     for i, start in enumerate(chunk.starts):
         own = simulator.with_parameters(**chunk.parameters[i]) if chunk.parameters else simulator
         status, counts[i], state = _run(own, control, plan, start, u[i], chunk.h, x[i])

@@ -45,7 +45,7 @@ class _Index(tornado.web.RequestHandler):
 class _Bridge(zmqserver.ZMQWebSocketBridge):
     def make_app(self) -> tornado.web.Application:
         files = {"path": zmqserver.VIEWER_ROOT, "default_filename": zmqserver.VIEWER_HTML}
-        rules = [
+        rules: list[Any] = [
             (r"/static/", _Index),
             (r"/static/(.*)", zmqserver.StaticFileHandlerNoCache, files),
             (r"/", _Page, {"bridge": self}),
