@@ -1,10 +1,11 @@
 """A pile of parts in a bin beside MuJoCo: what a simulated second costs, and what overlaps at rest.
 
-    OMP_NUM_THREADS=1 python benchmarks/pile.py [--parts 30] [--time 2]
+    OMP_NUM_THREADS=1 python benchmarks/pile.py [--parts 30] [--time 2] [--bins 24]
 
 Boxes, balls, capsules and cylinders of 6 to 10 cm, 500 kg/m^3, fall into a bin of 44 cm. Overlaps
 are those of all pairs of parts and of parts with the bin, found by coal at the end, beside the
-depth at which a part of mean mass rests on one contact.
+depth at which a part of mean mass rests on one contact. With `--bins`, five parts fall into each of
+so many narrow bins, and what 60 steps of 10 ms take is counted.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
+from nmdp_pin import Command, FrictionCone, Simulator, Terrain
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._terrain import Box, Capsule, Cylinder, Sphere
 
@@ -27,6 +28,7 @@ REPEATS = 3  # of which the least time counts
 OURS, THEIRS = (0.005, 0.01), (0.002, 0.005)  # [s]
 WAYS = tuple(itertools.product(("Euler", "discrete"), ("elliptic", "pyramidal")))
 HALF, SPACING = 0.22, 0.13  # half the bin, between parts at the start [m]
+NARROW, BIN_STEPS = 0.09, 60  # half a narrow bin [m], steps of each
 KINDS = {Box: "box", Sphere: "sphere", Capsule: "capsule", Cylinder: "cylinder"}
 Part = tuple[Box | Sphere | Capsule | Cylinder, np.ndarray, np.ndarray]
 
@@ -48,14 +50,48 @@ def parts(count: int) -> list[Part]:
     return found
 
 
-def walls() -> list[Box]:
-    """Floor and walls, 2 cm thick."""
-    out, long = HALF + 0.01, 2.0 * HALF + 0.04
+def walls(half: float = HALF) -> list[Box]:
+    """Floor and walls, 2 cm thick, of a bin of half a width [m]."""
+    out, long = half + 0.01, 2.0 * half + 0.04
     return [
         Box(size=(long, long, 0.02), position=(0.0, 0.0, -0.01), friction=FRICTION),
         *(Box(size=(0.02, long, 0.6), position=(s * out, 0.0, 0.3)) for s in (-1.0, 1.0)),
-        *(Box(size=(2 * HALF, 0.02, 0.6), position=(0.0, s * out, 0.3)) for s in (-1.0, 1.0)),
+        *(Box(size=(2 * half, 0.02, 0.6), position=(0.0, s * out, 0.3)) for s in (-1.0, 1.0)),
     ]
+
+
+def scene(shapes: list[Part], half: float = HALF) -> Simulator:
+    """Parts that fall into a bin of half a width [m]."""
+    bodies = [
+        free_body(f"p{k}", s, density=DENSITY, position=tuple(x), rpy=tuple(r))
+        for k, (s, x, r) in enumerate(shapes)
+    ]
+    robot = touching(together(bodies[0], bodies[1:]))
+    law = FrictionCone(stiffness=STIFFNESS, power=2)
+    return Simulator(robot, Terrain(walls(half)), law, "ne-nmdp", order=1)
+
+
+def narrow_bin(seed: int) -> Simulator:
+    """Five of eight parts that fall onto each other in a narrow bin."""
+    rng = np.random.default_rng(seed)
+    shapes = [shape for shape, _, _ in parts(2 * len(KINDS))]
+    chosen, found = rng.permutation(len(shapes))[:5], []
+    for k, x in enumerate(chosen.tolist()):
+        at = np.array([*rng.uniform(-0.02, 0.02, 2), 0.06 + 0.09 * k])
+        found.append((shapes[x], at, rng.uniform(-1.0, 1.0, 3)))
+    return scene(found, NARROW)
+
+
+def count(simulator: Simulator, steps: int) -> tuple[int, int, int]:
+    """Steps made, evaluations and halved steps of as many steps of 10 ms, as far as they go."""
+    state, evaluations, halved = simulator.state(), 0, 0
+    for k in range(steps):
+        result = simulator.step(state, Command(), 0.01)
+        evaluations, halved = evaluations + result.evaluations, halved + (result.discarded > 0)
+        if not result.status.ok:
+            return k, evaluations, halved
+        state = result.state
+    return steps, evaluations, halved
 
 
 def ours(
@@ -63,14 +99,8 @@ def ours(
 ) -> tuple[float, list[pin.SE3], float, float]:
     """CPU time [s], poses at the end, mass of the parts [kg], and CPU time to make all [s]."""
     begin = time.process_time()
-    bodies = [
-        free_body(f"p{k}", s, density=DENSITY, position=tuple(x), rpy=tuple(r))
-        for k, (s, x, r) in enumerate(shapes)
-    ]
-    robot = touching(together(bodies[0], bodies[1:]))
-    law = FrictionCone(stiffness=STIFFNESS, power=2)
-    simulator = Simulator(robot, Terrain(walls()), law, "ne-nmdp", order=1)
-    state = State(0.0, robot.standing, np.zeros(robot.model.nv))
+    simulator = scene(shapes)
+    state = simulator.state()
     made = time.process_time() - begin
     simulator.step(state, Command(), h)  # compiles
     begin = time.process_time()
@@ -81,7 +111,7 @@ def ours(
         state = result.state
     spent = time.process_time() - begin
     poses = [pin.XYZQUATToSE3(q) for q in state.q.reshape(-1, 7)]
-    return spent, poses, float(pin.computeTotalMass(robot.model)), made
+    return spent, poses, float(pin.computeTotalMass(simulator.robot.model)), made
 
 
 def theirs(
@@ -143,7 +173,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", type=int, default=30)
     parser.add_argument("--time", type=float, default=2.0, help="[s]")
+    parser.add_argument("--bins", type=int, default=0, help="narrow bins, instead of one pile")
     options = parser.parse_args()
+    if options.bins:
+        counts = np.array([count(narrow_bin(seed), BIN_STEPS) for seed in range(options.bins)])
+        failed, (made, evaluations, halved) = np.sum(counts[:, 0] < BIN_STEPS), counts.sum(axis=0)
+        print(f"{made} steps: {evaluations} evaluations, {halved} halved, {failed} runs failed")
+        return
     shapes, making = parts(options.parts), float("inf")
     print("| simulator | step [ms] | CPU time a simulated second [s] | deepest overlap [mm] |")
     print("|---|---|---|---|")

@@ -303,6 +303,7 @@ def new_contacts(candidates: ContactPairs) -> Contacts:
         bodies=candidates.bodies.copy(),
         listed=np.ones(k, dtype=bool),
         left_out=np.zeros(k, dtype=bool),
+        losses=np.zeros(k, np.int64),
         overlaps=np.zeros((2 * solids, 4)),
         faces=np.full(k, -1),
         held=candidates.local.copy(),

@@ -21,7 +21,8 @@ from nmdp_pin._terrain import (
 )
 from nmdp_pin._terrain.shape import Solid
 
-SAME = 1e-9  # [m, -] between corners and contact points, and between normals of one face
+SAME = 1e-9  # [m] between corners and contact points
+_FLAT = 1e-6  # [-, m] between planes of triangles of one face, which files give in single precision
 _NEAR = 1e-6  # [m] between a contact point and the mesh that it is of
 _CONVEX = 1e-6  # [-] of its volume by which a mesh of the world may differ from its convex hull
 _SIDES = 12  # of the prism in a cylinder
@@ -82,6 +83,8 @@ def hulls_of(robot: Robot, body: int, row: int, shape: Shape) -> list[Hull]:
         points = robot.contact_points
         own = (points.joints == body) & (points.radii == 0.0) & ~points.semi_axes.any(axis=(1, 2))
         vertices = np.unique(points.positions[own], axis=0)
+        if len(corners := convex_corners(shape)) and _are_among(corners, vertices):
+            return [_hull(body, row, corners)]
         near = np.abs(Terrain(shape).query(vertices).distance) < _NEAR if len(vertices) else []
         try:
             return [replace(_hull(body, row, vertices[near]), inner=True)]
@@ -104,6 +107,12 @@ def convex_corners(shape: Mesh) -> np.ndarray:
     if len(hull.vertices) > _MOST_CORNERS or hull.volume - volume >= _CONVEX * hull.volume:
         return np.zeros((0, 3))
     return placed(shape, corners[hull.vertices])
+
+
+def _are_among(corners: np.ndarray, points: np.ndarray) -> bool:
+    """Whether each corner of a mesh is one of some points, shapes (n, 3) and (m, 3)."""
+    gaps = np.abs(corners[:, None] - points[None]).max(axis=2)
+    return bool((gaps.min(axis=1, initial=np.inf) < SAME).all())
 
 
 def placed(shape: Solid, vertices: np.ndarray) -> np.ndarray:
@@ -170,7 +179,7 @@ def _hull(body: int, row: int, vertices: np.ndarray) -> Hull:
     face_of = []
     for equation in hull.equations:
         gaps = [np.abs(equation - other).max() for other in equations]
-        known = [k for k, gap in enumerate(gaps) if gap < SAME]
+        known = [k for k, gap in enumerate(gaps) if gap < _FLAT]
         face_of.append(known[0] if known else len(equations))
         if not known:
             equations.append(equation)

@@ -59,6 +59,7 @@ LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a m
     POLYTOPES,
     OVERLAP,
 ) = range(7)
+MOST_LOSSES = 2  # of a contact, after which it is kept for the rest of a stage
 N_MINIMA = 6  # contacts of a sphere with a mesh
 N_RIM = 4  # contacts of a disc with a shape
 N_ROUNDED = 2  # likewise with a ball, a capsule or an ellipsoid
@@ -154,6 +155,8 @@ class Contacts:
             polytope on a face of the first are swapped.
         listed: whether each candidate is a contact, shape (k,).
         left_out: whether it is none for the whole step, shape (k,).
+        losses: how often it went beyond the borders of its features in a stage; from `MOST_LOSSES`
+            on it is felt there, too, shape (k,).
         overlaps: of solids that overlap where the step starts, the direction out of what is touched
             in which they do least, in the axes of the world, and the largest depth of a contact
             [m], 0: they do not; each pair twice, as either is touched, shape (2 s, 4).
@@ -177,6 +180,7 @@ class Contacts:
     bodies: Array
     listed: Array
     left_out: Array
+    losses: Array
     overlaps: Array
     faces: Array
     held: Array

@@ -19,6 +19,8 @@ from nmdp_pin._kernels.algebra.vector3 import (
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.cones import cones_at
 from nmdp_pin._kernels.geometry.contacts import (
+    LOST,
+    MOST_LOSSES,
     REACH,
     ContactFrames,
     ContactPairs,
@@ -103,8 +105,16 @@ def place_feature(
         at.depth[i] -= radius
         for j in range(3):
             at.arm[i, j] = 0.0
-    if not meets:
+    if not (meets or (contacts.losses[c] >= MOST_LOSSES and _is_defined(at, i))):
         at.depth[i], at.on_internal_edge[i] = -REACH, True
+
+
+@jit
+def _is_defined(at: ContactFrames, i: int) -> bool:
+    """Whether contact i is somewhere, as one of edges that are not parallel."""
+    arm = at.arm[i]
+    holds: bool = abs(at.depth[i]) + abs(arm[0]) + abs(arm[1]) + abs(arm[2]) < LOST
+    return holds
 
 
 @jit

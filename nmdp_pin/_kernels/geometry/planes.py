@@ -56,6 +56,7 @@ def select_contacts(
         contacts: output.
     """
     contacts.rolling = rolling
+    contacts.losses[:] = 0
     M, c, v, x = matrix(4, 3), vector(3), vector(3), vector(3)
     for k in range(candidates.rows.size):
         if candidates.contact_kinds[k] != SPHERE_PLANE:

@@ -22,6 +22,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
 )
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.geometry.contacts import (
+    MOST_LOSSES,
     POLYTOPES,
     REACH,
     ContactFrames,
@@ -60,7 +61,8 @@ def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
             end += 1
         if end > i + 1:
             for k in range(i, end):
-                if at.depth[k] > least and not at.on_internal_edge[k]:
+                kept = contacts.losses[contacts.index[k]] >= MOST_LOSSES
+                if at.depth[k] > least and not (at.on_internal_edge[k] or kept):
                     at.on_internal_edge[k] = _is_covered(candidates, contacts, at, i, end, k) or (
                         is_swept(candidates, contacts.index[k])
                         and candidates.kinds[candidates.rows[contacts.index[k]], KIND] == BOX
@@ -72,6 +74,7 @@ def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
         elif (
             candidates.contact_kinds[contacts.index[i]] == POLYTOPES
             and at.depth[i] > least
+            and contacts.losses[contacts.index[i]] < MOST_LOSSES
             and (_is_inner(candidates, contacts, at, i) or _is_at_seam(candidates, contacts, at, i))
         ):
             at.depth[i], at.on_internal_edge[i] = -REACH, True

@@ -33,7 +33,14 @@ from nmdp_pin._kernels.algebra.vector3 import (
     times,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import DISC, REACH, ContactFrames, ContactPairs, Contacts
+from nmdp_pin._kernels.geometry.contacts import (
+    DISC,
+    MOST_LOSSES,
+    REACH,
+    ContactFrames,
+    ContactPairs,
+    Contacts,
+)
 from nmdp_pin._kernels.geometry.polytopes import row_of
 from nmdp_pin._kernels.geometry.primitives import BOX
 from nmdp_pin._kernels.geometry.rims_across import (
@@ -219,7 +226,7 @@ def place_support_point(
         g = slopes_along(E, n)
         if length(axpy(g, -dot(g, u), u)) > _LOOSE * size:
             felt = False
-    if not felt:
+    if not (felt or contacts.losses[c] >= MOST_LOSSES):
         at.depth[i], at.on_internal_edge[i] = -REACH, True
     for j in range(3):
         at.normal[i, j] = n[j]

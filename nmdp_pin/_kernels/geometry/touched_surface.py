@@ -16,7 +16,13 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import DISC, ELLIPSOID_SURFACE, ContactPairs, Contacts
+from nmdp_pin._kernels.geometry.contacts import (
+    DISC,
+    ELLIPSOID_SURFACE,
+    MOST_LOSSES,
+    ContactPairs,
+    Contacts,
+)
 from nmdp_pin._kernels.geometry.polytopes import BORDER, RESTING, row_of
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER, revolved_hessian
 from nmdp_pin._kernels.geometry.shape_table import (
@@ -199,7 +205,7 @@ def _touched_part(
                     p = axpy(p, back, along)
         if faces & (BEFORE << j) and beyond > most:
             most, axis = beyond, j
-        inside = inside and beyond <= 0.0
+        inside = inside and (beyond <= 0.0 or contacts.losses[k] >= MOST_LOSSES)
     return p, axis if inside else -1, most
 
 

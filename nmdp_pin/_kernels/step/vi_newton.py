@@ -15,7 +15,10 @@ from nmdp_pin._kernels.algebra.linear import (
     copy_matrix,
 )
 from nmdp_pin._kernels.algebra.manifold import integrate
+from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
+from nmdp_pin._kernels.geometry.contacts import MOST_LOSSES, Contacts
+from nmdp_pin._kernels.geometry.polytopes import row_of
 from nmdp_pin._kernels.step.outcomes import (
     BUDGET_SPENT,
     CONVERGED,
@@ -42,6 +45,7 @@ from nmdp_pin._kernels.step.stage_records import (
     StageJacobians,
     System,
     count_rows,
+    force_of,
 )
 from nmdp_pin._kernels.step.tolerances import Tolerances
 from nmdp_pin._kernels.step.vertex_secants import clear_slopes, learn_slopes
@@ -52,6 +56,7 @@ _SHORTEN, _MOST_TRIES = 0.5, 8  # of a step after which G is no number, or far t
 _LARGE, _LARGE_OF_WEIGHTS = 1e3, 1.0
 _NEAR = 100.0  # multiple of the tolerances within which a point is near a solution
 _BACK, _MOST_TURNS = 0.5, 4  # share of the last step, and cosine, of a step that turns back
+_FACING = 0.9  # cosine between normals below which a contact touches another feature
 _SURE = 0.1  # share of the residual that a step leaves, below which the estimate of it is one
 _FEW, _MANY = 200, 64  # dofs and rows with which an iteration costs as much as its evaluation
 
@@ -216,6 +221,24 @@ def _write_known(
 
 
 @jit
+def _keep_lost(contacts: Contacts, here: StageIterate, before: StageIterate) -> bool:
+    """Keep contacts that are lost for the second time; whether there are any.
+
+    A contact is lost where it had a force at the last point, and is beyond its features at this
+    one: there it is none, or touches another feature, so that no point between both is a solution.
+    """
+    n, m, some = here.places.normal, before.places.normal, False
+    for i in range(contacts.n[0]):
+        another = here.places.depth[i] <= 0.0 < before.places.depth[i]
+        another = another and dot(row_of(n, i), row_of(m, i)) < _FACING
+        lost = here.places.on_internal_edge[i] and not before.places.on_internal_edge[i]
+        if (lost or another) and force_of(before, i) > 0.0:
+            contacts.losses[contacts.index[i]] += 1
+            some |= contacts.losses[contacts.index[i]] >= MOST_LOSSES
+    return some
+
+
+@jit
 def _turns_back(system: System, dq: Array, last: Array, size: float, before: float) -> bool:
     """Whether a step leads back most of the way of the last one, which it becomes."""
     along = 0.0
@@ -243,6 +266,14 @@ def _go(
             return residual, tries + 1
         t *= _SHORTEN
     return residual, _MOST_TRIES + 1
+
+
+@inlined
+def _begin(system: System, stage: Stage, here: StageIterate) -> None:
+    """Evaluate the first point of a stage, of which nothing is learnt yet."""
+    stage.contacts.losses[:] = 0
+    evaluate(system, stage, here, True)
+    clear_slopes(here)
 
 
 @inlined
@@ -274,8 +305,7 @@ def solve_stage(
     """
     w1 = np.empty((count_rows(system, stage), here.w.shape[1]))
     dq, last, before = np.empty(here.v.size), np.zeros(here.v.size), math.inf
-    evaluate(system, stage, here, True)
-    clear_slopes(here)
+    _begin(system, stage, here)
     evaluations, iterations, swapped, work = 1, 0, False, 0
     over = residual_over(system, stage, here, tolerances)
     outcome, solved, rounded = CONVERGED, not here.sums[RESIDUAL] < np.inf, False
@@ -293,7 +323,8 @@ def solve_stage(
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
         turns = _turns_back(system, dq, last, size, before) and over > _NEAR
-        whole, turned = not (held or turns), turned + turns
+        kept = iterations > 1 and _keep_lost(stage.contacts, here, there)
+        whole, turned = not (held or turns), turned + (turns and not kept)
         left = (size / before) ** 2 if 0.0 < before < math.inf and whole else 1.0
         if outcome != CONVERGED or turned > _MOST_TURNS:
             outcome = STALLED if outcome == CONVERGED else outcome
