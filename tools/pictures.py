@@ -142,8 +142,8 @@ def islands() -> None:
                 axes.plot([x + 0.1, x + width - 0.1], [0.0, 0.0], "o", color="black", ms=4)
         for x, y in touch[color]:
             axes.plot(x, y, "o", color=color, ms=6)
-        left = min(part[0] for part in parts)
-        axes.text(left, max(part[1] + part[3] for part in parts) + 0.12, f"island {k + 1}", color=color)
+        top = max(y + height for _, y, _, height in parts)
+        axes.text(min(parts)[0], top + 0.12, f"island {k + 1}", color=color)
     axes.text(3.5, -0.35, "contacts with the ground (black) connect nothing", ha="center")
     axes.set(xlim=(-0.3, 7.3), ylim=(-0.4, 1.5), aspect="equal")
     axes.axis("off")

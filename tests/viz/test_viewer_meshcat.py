@@ -351,7 +351,7 @@ def test_a_page_that_comes_late_has_all(browser: Browser) -> None:
 
 @needs_browser
 def test_a_page_draws_no_part_of_a_scene(browser: Browser) -> None:
-    """While it gets the scene, which is hidden then, it waits: each picture costs software 20 ms."""
+    """While it gets the scene, which is hidden then, it waits: software takes 20 ms a picture."""
     robot = hopper()
     with Viewer(robot, FLAT) as viewer:
         viewer.draw(0.0, robot.standing)
