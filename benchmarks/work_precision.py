@@ -450,6 +450,16 @@ def ratios(rows: list[Row], peer: str = "MuJoCo") -> list[str]:
     return lines
 
 
+def _look(simulator: str) -> dict[str, object]:
+    """Of a curve: ours are thick, those with pyramidal cones dashed, Drake's dotted."""
+    family, name, *cone = simulator.split(" ", 2)
+    ours_too = family == "nmdp-pin"
+    known = ("order", *(way for way in WAYS if " " not in way), *DRAKES)
+    color = f"C{known.index(name) + 1 if simulator != 'nmdp-pin order 1' else 0}"
+    style = "-" if ours_too else "--" if cone else ":" if family == "Drake" else "-"
+    return {"color": color, "ls": style, "lw": 2.5 if ours_too else 1.0, "marker": "o", "ms": 3}
+
+
 def draw(rows: list[Row], path: Path) -> None:
     """Error of the path against CPU time, a panel a case."""
     names = list(dict.fromkeys(row.case for row in rows))
@@ -462,17 +472,17 @@ def draw(rows: list[Row], path: Path) -> None:
         for simulator in dict.fromkeys(row.simulator for row in rows):
             own = [r for r in rows if r.case == name and r.simulator == simulator]
             own = sorted((r for r in own if r.path < 1.0), key=lambda r: -r.step)
-            axis.loglog(
-                [1e3 * r.cpu for r in own], [r.path for r in own], "o-", ms=3, label=simulator
-            )
-            for r in own:
+            x, y = [1e3 * r.cpu for r in own], [r.path for r in own]
+            axis.loglog(x, y, **_look(simulator), label=simulator)
+            for r in own[:: max(1, len(own) - 1)]:
                 axis.annotate(f"{1e3 * r.step:g}", (1e3 * r.cpu, r.path), fontsize=6)
         for threshold in THRESHOLDS:
             axis.axhline(threshold, color="0.7", lw=0.8)
         axis.set(title=name, xlabel="CPU time of a simulated second [ms]", ylabel="error [-]")
-    axes[0, 0].legend(fontsize=7)
     for axis in axes.ravel()[len(names) :]:
         axis.axis("off")
+    place = axes.ravel()[min(len(names), axes.size - 1)]
+    place.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=8, loc="center")
     figure.savefig(path, dpi=120)
     with Image.open(path) as picture:  # a palette takes a quarter of the bytes
         small = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
