@@ -72,7 +72,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
         | {"THEIRS": (0.01, 0.005), "THEIR_LIMIT": 0.0025},
     ),
 }
-MODULES = {"mujoco_twin"}  # what other scripts import
+MODULES = {"drake_twin", "mujoco_twin"}  # what other scripts import
 CALLED_WITH = {"viewer_frame"}  # those whose `main` takes the words
 STUDIES = [
     *(
