@@ -92,6 +92,10 @@ class Twin:
         friction: coefficient of its contacts.
         kp: position gain [N m/rad].
         kd: velocity gain [N m s/rad].
+
+    Attributes:
+        model: of MuJoCo.
+        velocities: our indices of the velocities of the servos, in MuJoCo's order.
     """
 
     def __init__(
@@ -109,7 +113,7 @@ class Twin:
         driven = set(np.asarray(robot.driven).tolist())
         served = [j for j in joints if j.idx_v in driven]
         self._q = np.array([j.idx_q for j in served])
-        self._v = np.array([j.idx_v for j in served])
+        self.velocities = np.array([j.idx_v for j in served])
         self._reference, self._ratio = reference, kd / kp
         self._order = np.arange(robot.model.nq)  # of our configuration in MuJoCo's
         for joint in list(robot.model.joints)[1:]:
@@ -122,7 +126,7 @@ class Twin:
         rows = []
         for k in range(steps):
             q, v = self._reference((k + 1) * h)
-            rows.append(q[self._q] + self._ratio * v[self._v])
+            rows.append(q[self._q] + self._ratio * v[self.velocities])
         return np.array(rows)
 
     def state(self, q: np.ndarray) -> mujoco.MjData:

@@ -12,6 +12,7 @@ steps: `ne-nmdp` at 1 ms (second order), `pbfd`, whose contacts are others, and 
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Callable
 
@@ -60,7 +61,7 @@ def ours(
 
 
 def theirs(
-    robot: Robot, targets: np.ndarray, gains: tuple[float, float], h: float, integrator: str
+    robot: Robot, targets: np.ndarray, gains: tuple[float, float], h: float, way: tuple[str, str]
 ) -> tuple[float, np.ndarray, int]:
     """The same of MuJoCo, whose steps between new targets are one call."""
     kp, kd = gains
@@ -70,7 +71,9 @@ def theirs(
     )
     twin = Twin(robot, still, height=robot.lowest_point, friction=FRICTION, kp=kp, kd=kd)
     twin.model.opt.timestep = h
-    twin.model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
+    integrator, cone = map(str.upper, way)
+    twin.model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator}")
+    twin.model.opt.cone = getattr(mujoco.mjtCone, f"mjCONE_{cone}")
     joints = [j for j in list(robot.model.joints)[1:] if j.nv == 1]
     served = [j.idx_q for j in joints if j.idx_v in set(robot.driven.tolist())]
     ends, failed, begin = [], 0, time.process_time()
@@ -121,13 +124,13 @@ def main() -> None:
             error = error_of(ends, limits[method])
             row = f"{simulated / spent:.1f} | {1e3 * spent * h / simulated:.2f} | {error:.3f}"
             print(f"| {name} | {1e3 * h:g} | {row} | {failed} |")
-    exact = theirs(robot, targets, gains, 1e-4, "implicitfast")[1]
-    for way in ("implicitfast", "discrete"):
+    for way in itertools.product(("implicitfast", "discrete"), ("elliptic", "pyramidal")):
+        exact = theirs(robot, targets, gains, 1e-4, ("implicitfast", way[1]))[1]
         for h in (0.001, 0.002, 0.004, 0.005, 0.01, 0.02):
             spent, ends, failed = theirs(robot, targets, gains, h, way)
             error = error_of(ends, exact)
             row = f"{simulated / spent:.1f} | {1e3 * spent * h / simulated:.3f} | {error:.3f}"
-            print(f"| MuJoCo {way} | {1e3 * h:g} | {row} | {failed} |")
+            print(f"| MuJoCo {' '.join(way)} | {1e3 * h:g} | {row} | {failed} |")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Work against precision, beside MuJoCo: CPU time of a simulated second and error, step by step.
 
-    OMP_NUM_THREADS=1 python benchmarks/work_precision.py [CASE ...] [--out FOLDER]
+    OMP_NUM_THREADS=1 python benchmarks/work_precision.py [CASE ...] [--only SIMULATOR]
+        [--out FOLDER]
 
 The same robots, gains and motions in both, without bounds of the joints; each simulator is compared
 with its own limit at a short step (contacts are different models). The error is a root mean square
@@ -10,14 +11,16 @@ best of its orders, over that of MuJoCo with the best of its integrators. Both a
 error, log CPU time) where a curve gets below that error for good. The shortest steps are twice
 those of the limits: an error that is not reached with them is one to which the limit is not known.
 Nor is one that lies on a plateau, where the errors of a decade of steps are all about as large.
-Times are the least of three runs, in turns. Rows of cases that are not run stay as they are in the
-folder.
+Times are the least of three runs, in turns. Where Drake is installed (`pip install drake`) it is
+run too, with three of its discrete approximations and with CENIC, whose "steps" are accuracies;
+they have a table of their own. Rows that are not measured stay as they are in the folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import importlib.util
 import math
 import time
 from collections.abc import Callable
@@ -49,7 +52,13 @@ OURS = (0.05, 0.025, 0.0125, 0.01, 0.005, 0.0025, 0.00125)
 OUR_LIMIT = 1e-4
 THEIRS = (0.025, 0.01, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 1e-4, 5e-5, 2.5e-5)
 THEIR_LIMIT = 5e-6
-INTEGRATORS = ("implicitfast", "discrete", "Euler", "RK4")
+WAYS = ("implicitfast", "discrete", "Euler", "RK4")  # with elliptic cones
+WAYS += ("implicitfast pyramidal", "discrete pyramidal")
+DRAKES = {  # steps [s], or accuracies [-]; the last one is that of the limit
+    **dict.fromkeys(("Lagged", "Sap", "Similar"), (0.01, 5e-3, 2.5e-3, 1e-3, 5e-4, 1e-4)),
+    "CENIC": (1e-1, 1e-2, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-7),
+}
+LONGEST = 2e-4  # step of the limit of CENIC [s]
 CONE = FrictionCone(stiffness=1e6, power=2, recovery=0.0)  # [N/m^2]
 
 
@@ -245,8 +254,9 @@ def ours(case: Case, h: float, order: int) -> tuple[np.ndarray, float, float]:
     return np.array(out), cpu / case.duration, evaluations / case.duration
 
 
-def theirs(case: Case, h: float, integrator: str) -> tuple[np.ndarray, float, float]:
+def theirs(case: Case, h: float, way: str) -> tuple[np.ndarray, float, float]:
     """The same of MuJoCo; its controls are made before the clock runs, as our references are."""
+    integrator, _, cone = way.partition(" ")
     twin = Twin(
         case.robot,
         case.pd.reference,
@@ -257,6 +267,7 @@ def theirs(case: Case, h: float, integrator: str) -> tuple[np.ndarray, float, fl
     )
     twin.model.opt.timestep = h
     twin.model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
+    twin.model.opt.cone = getattr(mujoco.mjtCone, f"mjCONE_{(cone or 'elliptic').upper()}")
     steps, every, out = round(case.duration / h), round(GRID / h), []
     controls, data = twin.controls(h, steps), twin.state(case.q0)
     samples = []
@@ -275,6 +286,35 @@ def theirs(case: Case, h: float, integrator: str) -> tuple[np.ndarray, float, fl
     return np.array(out), cpu / case.duration, steps / case.duration
 
 
+def drakes(case: Case, step: float, way: str, **options: float) -> tuple[np.ndarray, float, float]:
+    """The same of Drake, of which the position alone is read."""
+    from drake_twin import DrakeTwin  # optional
+
+    twin = DrakeTwin(
+        case.robot,
+        case.pd.reference,
+        q0=case.q0,
+        position=case.position,
+        duration=case.duration,
+        height=case.height,
+        friction=case.friction,
+        kp=case.kp,
+        kd=case.kd,
+        way=way,
+        step=step,
+        **options,
+    )
+    out = np.tile(case.q0, (round(case.duration / GRID), 1))
+    begin = time.process_time()
+    try:
+        for k, row in enumerate(out, 1):
+            row[case.position] = twin.advance(k * GRID)
+    except RuntimeError:  # its solver failed
+        out = out[:0]
+    cpu = time.process_time() - begin
+    return out, cpu / case.duration, twin.steps / case.duration
+
+
 def error(case: Case, found: np.ndarray, limit: np.ndarray, metric: str) -> float:
     """Root mean square of a metric over how far it moves; inf for a run that failed."""
     if metric not in case.metrics:
@@ -285,37 +325,71 @@ def error(case: Case, found: np.ndarray, limit: np.ndarray, metric: str) -> floa
     return float(np.sqrt(np.mean((is_ - should) ** 2)) / np.abs(should - start).max())
 
 
-def measure(case: Case) -> list[Row]:
-    """All settings of both simulators; the least times are of runs whose references are known."""
+Run = Callable[[], tuple[np.ndarray, float, float]]
+
+
+class Setting(NamedTuple):
+    """A setting of a simulator: its run, and that of the limit."""
+
+    simulator: str
+    step: float
+    run: Run
+    limit: Run
+
+
+def settings_of(case: Case) -> list[Setting]:
+    """All settings of the simulators that are installed."""
+    limit: Run = functools.cache(lambda: ours(case, OUR_LIMIT, 2))
+    settings = [
+        Setting(f"nmdp-pin order {o}", h, lambda h=h, o=o: ours(case, h, o), limit)
+        for h in (*OURS, 2.0 * OUR_LIMIT)
+        for o in (1, 2)
+    ]
+    limits: dict[bool, Run] = {
+        "pyramidal" in way: functools.cache(lambda way=way: theirs(case, THEIR_LIMIT, way))
+        for way in (WAYS[0], WAYS[-2])
+    }
+    pairs = [(h, way) for h in THEIRS for way in WAYS]
+    settings += [
+        Setting(
+            f"MuJoCo {way}",
+            h,
+            lambda h=h, way=way: theirs(case, h, way),
+            limits["pyramidal" in way],
+        )
+        for h, way in [*pairs, (2.0 * THEIR_LIMIT, WAYS[0])]
+    ]
+    for way, (*steps, finest) in DRAKES.items() if importlib.util.find_spec("pydrake") else ():
+        options = {"longest": LONGEST} if way == "CENIC" else {}
+        limit = functools.cache(lambda w=way, h=finest, o=options: drakes(case, h, w, **o))
+        settings += [
+            Setting(f"Drake {way}", h, lambda h=h, way=way: drakes(case, h, way), limit)
+            for h in steps
+        ]
+    return settings
+
+
+def measure(case: Case, only: str = "") -> list[Row]:
+    """Rows of the settings whose simulators are called so; references are known when it counts."""
     case.pd.reference = functools.cache(case.pd.reference)
-    our_limit = ours(case, OUR_LIMIT, 2)[0]
-    their_limit = theirs(case, THEIR_LIMIT, INTEGRATORS[0])[0]
-    ends = [q[-1, case.position] for q in (our_limit, their_limit)]
-    print(
-        f"{case.name}: the limits differ by {error(case, our_limit, their_limit, 'path'):.1e}, at "
-        f"the end by {1e3 * np.linalg.norm(ends[0] - ends[1]):.1f} mm"
-    )
-    rows = []
-    settings: list[tuple[str, float, Callable[[], tuple[np.ndarray, float, float]], np.ndarray]]
-    settings = []
-    for h in (*OURS, 2.0 * OUR_LIMIT):
-        for order in (1, 2):
-            name = f"nmdp-pin order {order}"
-            settings.append((name, h, lambda h=h, o=order: ours(case, h, o), our_limit))
-    for h in THEIRS:
-        for way in INTEGRATORS:
-            name = f"MuJoCo {way}"
-            settings.append((name, h, lambda h=h, way=way: theirs(case, h, way), their_limit))
-    h, way = 2.0 * THEIR_LIMIT, INTEGRATORS[0]
-    settings.append((f"MuJoCo {way}", h, lambda h=h, way=way: theirs(case, h, way), their_limit))
+    settings = [each for each in settings_of(case) if each.simulator.startswith(only)]
+    limits = {each.simulator.split()[0]: each.limit for each in reversed(settings)}
+    if {"nmdp-pin", "MuJoCo"} <= set(limits):
+        our_limit, their_limit = limits["nmdp-pin"]()[0], limits["MuJoCo"]()[0]
+        ends = [q[-1, case.position] for q in (our_limit, their_limit)]
+        print(
+            f"{case.name}: the limits differ by {error(case, our_limit, their_limit, 'path'):.1e}, "
+            f"at the end by {1e3 * np.linalg.norm(ends[0] - ends[1]):.1f} mm"
+        )
     best = [math.inf] * len(settings)
     found = []
     for _ in range(REPEATS):
-        found = [run() for _, _, run, _ in settings]
+        found = [each.run() for each in settings]
         best = [min(b, f[1]) for b, f in zip(best, found, strict=True)]
-    for (name, h, _, limit), cpu, (q, _, evaluations) in zip(settings, best, found, strict=True):
-        errors = (error(case, q, limit, metric) for metric in METRICS)
-        rows.append(Row(case.name, name, h, *errors, cpu, evaluations))
+    rows = []
+    for each, cpu, (q, _, evaluations) in zip(settings, best, found, strict=True):
+        errors = (error(case, q, each.limit()[0], metric) for metric in METRICS)
+        rows.append(Row(case.name, each.simulator, each.step, *errors, cpu, evaluations))
     return rows
 
 
@@ -347,8 +421,8 @@ def rounded(ratio: float) -> float:
     return float(f"{ratio:.2g}")
 
 
-def ratios(rows: list[Row]) -> list[str]:
-    """Lines of a table, a row a case and metric: our CPU time over that of MuJoCo."""
+def ratios(rows: list[Row], peer: str = "MuJoCo") -> list[str]:
+    """Lines of a table, a row a case and metric: our CPU time over that of another simulator."""
     lines = [
         "| case | metric | " + " | ".join(f"{100 * t:g} %" for t in THRESHOLDS) + " |",
         "|---" * (2 + len(THRESHOLDS)) + "|",
@@ -361,19 +435,29 @@ def ratios(rows: list[Row]) -> list[str]:
                 for name in dict.fromkeys(row.simulator for row in own)
                 if name.startswith(simulator)
             )
-            for simulator in ("nmdp-pin", "MuJoCo")
+            for simulator in ("nmdp-pin", peer)
         }
         missing = " and ".join(name for name, spent in costs.items() if math.isinf(spent))
-        ratio = f"{rounded(costs['nmdp-pin'] / costs['MuJoCo']):g}"
+        ratio = f"{rounded(costs['nmdp-pin'] / costs[peer]):g}"
         return f"not reached by {missing}" if missing else ratio
 
-    for case in dict.fromkeys(row.case for row in rows):
+    for case in dict.fromkeys(row.case for row in rows if row.simulator.startswith(peer)):
         own = [row for row in rows if row.case == case]
         for metric in METRICS:
             if not math.isnan(getattr(own[0], metric)):
                 cells = " | ".join(cell(own, metric, threshold) for threshold in THRESHOLDS)
                 lines.append(f"| {case} | {metric} | {cells} |")
     return lines
+
+
+def _look(simulator: str) -> dict[str, object]:
+    """Of a curve: ours are thick, those with pyramidal cones dashed, Drake's dotted."""
+    family, name, *cone = simulator.split(" ", 2)
+    ours_too = family == "nmdp-pin"
+    known = ("order", *(way for way in WAYS if " " not in way), *DRAKES)
+    color = f"C{known.index(name) + 1 if simulator != 'nmdp-pin order 1' else 0}"
+    style = "-" if ours_too else "--" if cone else ":" if family == "Drake" else "-"
+    return {"color": color, "ls": style, "lw": 2.5 if ours_too else 1.0, "marker": "o", "ms": 3}
 
 
 def draw(rows: list[Row], path: Path) -> None:
@@ -388,17 +472,17 @@ def draw(rows: list[Row], path: Path) -> None:
         for simulator in dict.fromkeys(row.simulator for row in rows):
             own = [r for r in rows if r.case == name and r.simulator == simulator]
             own = sorted((r for r in own if r.path < 1.0), key=lambda r: -r.step)
-            axis.loglog(
-                [1e3 * r.cpu for r in own], [r.path for r in own], "o-", ms=3, label=simulator
-            )
-            for r in own:
+            x, y = [1e3 * r.cpu for r in own], [r.path for r in own]
+            axis.loglog(x, y, **_look(simulator), label=simulator)
+            for r in own[:: max(1, len(own) - 1)]:
                 axis.annotate(f"{1e3 * r.step:g}", (1e3 * r.cpu, r.path), fontsize=6)
         for threshold in THRESHOLDS:
             axis.axhline(threshold, color="0.7", lw=0.8)
         axis.set(title=name, xlabel="CPU time of a simulated second [ms]", ylabel="error [-]")
-    axes[0, 0].legend(fontsize=7)
     for axis in axes.ravel()[len(names) :]:
         axis.axis("off")
+    place = axes.ravel()[min(len(names), axes.size - 1)]
+    place.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=8, loc="center")
     figure.savefig(path, dpi=120)
     with Image.open(path) as picture:  # a palette takes a quarter of the bytes
         small = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
@@ -406,15 +490,15 @@ def draw(rows: list[Row], path: Path) -> None:
 
 
 def merged(table: Path, rows: list[Row]) -> list[Row]:
-    """These rows and those of other cases in an earlier table, in the order of the table."""
+    """These rows and the others of an earlier table, in the order of its cases."""
     old: list[Row] = []
     if table.exists():
         for row in read_data(table):
             numbers = (value(row, column) for column in Row._fields[2:])
             old.append(Row(row["case"], row["simulator"], *numbers))
     names = [*dict.fromkeys(row.case for row in old + rows)]
-    made = {row.case for row in rows}
-    kept = [row for row in old if row.case not in made]
+    made = {(row.case, row.simulator) for row in rows}
+    kept = [row for row in old if (row.case, row.simulator) not in made]
     return sorted(kept + rows, key=lambda row: names.index(row.case))
 
 
@@ -423,11 +507,12 @@ def main() -> None:
     known = cases()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", default=[*known], metavar="CASE")
+    parser.add_argument("--only", default="", help="first letters of the simulators")
     parser.add_argument("--out", type=Path, default=Path("docs/results"))
     arguments = parser.parse_args()
     rows: list[Row] = []
     for name in arguments.cases:
-        own = measure(known[name]())
+        own = measure(known[name](), arguments.only)
         rows += own
         for row in own:
             print(
@@ -441,6 +526,8 @@ def main() -> None:
     rows = merged(table, rows)
     write_data(table, Row._fields, rows)
     draw(rows, arguments.out / "work_precision.png")
+    if any(row.simulator.startswith("Drake") for row in rows):
+        print("\n".join(ratios(rows, "Drake")), end="\n\n")
     print("\n".join(ratios(rows)))
 
 

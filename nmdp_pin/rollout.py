@@ -209,9 +209,12 @@ def _run_chunk(
     x = np.empty((n, chunk.steps, simulator.vector.nx))
     codes, counts, states = np.zeros(n, int), np.zeros(n, int), []
     u = np.broadcast_to(chunk.u, (n, chunk.steps, chunk.u.shape[2]))
+    plan = new_plan(_AT_ONCE, simulator.vector.nq, simulator.vector.nv)
+    held = control.command if isinstance(control.command, Command) else Command()
+    write_plan(plan, slice(None), held)
     for i, start in enumerate(chunk.starts):
         own = simulator.with_parameters(**chunk.parameters[i]) if chunk.parameters else simulator
-        status, counts[i], state = _run(own, control, start, u[i], chunk.h, x[i])
+        status, counts[i], state = _run(own, control, plan, start, u[i], chunk.h, x[i])
         codes[i] = status.code
         states.append(state)
     return x, codes, counts, states
@@ -265,20 +268,27 @@ def _run_on_device(
 
 
 def _run(
-    simulator: Simulator, control: _Control, state: State, u: np.ndarray, h: float, x: np.ndarray
+    simulator: Simulator,
+    control: _Control,
+    plan: Commands,
+    state: State,
+    u: np.ndarray,
+    h: float,
+    x: np.ndarray,
 ) -> tuple[Status, int, State]:
-    """Make one trajectory into x; returns status, number of steps and last state."""
+    """Make one trajectory into x; returns status, number of steps and last state.
+
+    The rows of `plan` hold the command that u is added to, and are written here.
+    """
     k, begin, end, command, space = 0, 0, 0, control.command, simulator.vector
     told = Command() if command is None or callable(command) else command
-    plan = new_plan(_AT_ONCE, space.nq, space.nv)
     while k < len(u):
         if k == end and callable(command):
             told, begin, end = simulator.checked_command(command(state, u[k], h)), k, k + 1
             write_plan(plan, 0, told)
         elif k == end:
-            begin, end = k, min(k + _AT_ONCE, len(u))
-            write_plan(plan, slice(None), told)
-            _add(simulator, u[begin:end], plan, told.q_target if control.targets else None)
+            begin, end = k, min(k + len(plan.tau), len(u))
+            _add(simulator, u[begin:end], plan, told, control.targets)
         if not told.wrenches:  # whose Jacobians are those of the start of each step
             made, state = simulator.advance(state, plan, k - begin, h, x[begin:end])
             k = begin + made
@@ -295,16 +305,18 @@ def _run(
     return Status.CONVERGED, k, state
 
 
-def _add(simulator: Simulator, u: np.ndarray, plan: Commands, target: np.ndarray | None) -> None:
-    """Add u to the torques of a plan, or move the targets by it from the one given."""
+def _add(
+    simulator: Simulator, u: np.ndarray, plan: Commands, command: Command, targets: bool
+) -> None:
+    """Write into a plan the torques of a command with u added, or its targets moved by u."""
     added = np.zeros((len(u), simulator.vector.nv))
     every = u.shape[1] == simulator.vector.nv
     added[:, slice(None) if every else simulator.system.robot.driven] = u
-    if target is None:
-        plan.tau[: len(u)] += added
-        return
-    for row, way in zip(plan.q_target, added, strict=False):
-        row[:] = pin.integrate(simulator.vector.model, target, way)
+    if targets:
+        for row, way in zip(plan.q_target, added, strict=False):
+            row[:] = pin.integrate(simulator.vector.model, command.q_target, way)
+    else:
+        plan.tau[: len(u)] = added if command.tau is None else command.tau + added
 
 
 def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> tuple[State, ...]:

@@ -87,6 +87,69 @@ def polytope() -> None:
     save(figure, "theory-polytope")
 
 
+def stages() -> None:
+    """One step of dx/dt = -2 x by both schemes: each stage goes along its slope at its end."""
+    rate, short = 2.0, 1.0 - np.sqrt(0.5)
+    t = np.linspace(0.0, 1.1, 100)
+    figure, both = plt.subplots(1, 2, figsize=(8.0, 3.2), sharey=True)
+    for axes, title in zip(both, ("order 1, backward Euler", "order 2, SDIRK2"), strict=True):
+        axes.plot(t, np.exp(-rate * t), color=GREY, ls="--", label="exact")
+        axes.set(title=title, xlabel="time / h", ylim=(0.0, 1.1))
+    first, second = both
+    _stage(first, (0.0, 1.0), 1.0, rate, BLUE, "q at the end")
+    slope = _stage(second, (0.0, 1.0), short, rate, ORANGE, "stage 1")
+    begin = 1.0 - short, 1.0 + (1.0 - short) * slope
+    second.plot([0.0, begin[0]], [1.0, begin[1]], color=ORANGE, ls=":", lw=1.0)
+    second.annotate("q_ref of stage 2", begin, (0.25, 0.12), arrowprops={"arrowstyle": "-"})
+    _stage(second, begin, short, rate, BLUE, "stage 2, the end")
+    first.set_ylabel("q")
+    for axes in both:
+        axes.legend(frameon=False, loc="upper right", fontsize=8)
+    save(figure, "theory-stages")
+
+
+def _stage(
+    axes: plt.Axes, begin: tuple[float, float], h: float, rate: float, color: str, label: str
+) -> float:
+    """Draw a stage of length h from (t, q); returns its slope."""
+    t, q = begin
+    end = q / (1.0 + rate * h)
+    axes.plot([t, t + h], [q, end], color=color, lw=2.0)
+    axes.plot(t, q, "o", color=color, mfc="white")
+    axes.plot(t + h, end, "o", color=color, label=label)
+    return -rate * end
+
+
+def islands() -> None:
+    """Three islands on one ground: what touches, but for the ground, is solved together."""
+    figure, axes = plt.subplots(figsize=(7.0, 2.4))
+    axes.axhline(0.0, color="black", lw=1.0)
+    boxes = {
+        BLUE: ((0.0, 0.0, 1.2, 0.5), (0.2, 0.5, 0.6, 0.6), (0.95, 0.5, 0.4, 0.4)),
+        ORANGE: ((3.2, 0.0, 0.5, 0.7), (3.7, 0.0, 0.9, 0.4)),
+        GREY: ((6.2, 0.0, 0.6, 0.6),),
+    }
+    touch = {
+        BLUE: ((0.3, 0.5), (0.7, 0.5), (1.05, 0.5)),
+        ORANGE: ((3.7, 0.2), (3.7, 0.35)),
+        GREY: (),
+    }
+    for k, (color, parts) in enumerate(boxes.items()):
+        for x, y, width, height in parts:
+            axes.add_patch(plt.Rectangle((x, y), width, height, color=color, alpha=0.25, lw=0))
+            axes.add_patch(plt.Rectangle((x, y), width, height, fill=False, color=color, lw=1.5))
+            if y == 0.0:
+                axes.plot([x + 0.1, x + width - 0.1], [0.0, 0.0], "o", color="black", ms=4)
+        for x, y in touch[color]:
+            axes.plot(x, y, "o", color=color, ms=6)
+        top = max(y + height for _, y, _, height in parts)
+        axes.text(min(parts)[0], top + 0.12, f"island {k + 1}", color=color)
+    axes.text(3.5, -0.35, "contacts with the ground (black) connect nothing", ha="center")
+    axes.set(xlim=(-0.3, 7.3), ylim=(-0.4, 1.5), aspect="equal")
+    axes.axis("off")
+    save(figure, "theory-islands")
+
+
 def rises(order: int) -> list[float]:
     """Largest rise of the torso in the first jump at each step [m]."""
     found = []
@@ -240,6 +303,8 @@ def robots() -> None:
 PICTURES = {
     "jump.webp": jump,
     "theory-polytope.png": polytope,
+    "theory-stages.png": stages,
+    "theory-islands.png": islands,
     "theory-orders.png": orders,
     "theory-convergence.png": convergence,
     "plan_jump.png": plan_jump,

@@ -7,16 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
+from typing import TYPE_CHECKING
 
 import coal
 import numpy as np
 import pinocchio as pin
 from PIL import Image
 
-from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.viz.body_shapes import Piece
 from nmdp_pin.viz.colored_mesh import ColoredMesh, mesh_of
+
+if TYPE_CHECKING:
+    from nmdp_pin._scenario import Scenario
 
 PLANE_WIDTH = 120.0
 """Side of the square that stands for a plane [m]."""

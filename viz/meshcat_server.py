@@ -8,6 +8,7 @@ imports nothing of nmdp_pin, so that it is there soon.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import tornado.web
@@ -15,6 +16,10 @@ import umsgpack
 from meshcat.servers import zmqserver
 
 _HOST = "127.0.0.1"
+_PATIENT = """<script>
+const draw = viewer.render.bind(viewer);
+viewer.render = () => { if (viewer.scene_tree.find(["meshcat"]).object.visible) draw(); };
+</script>"""
 
 
 class _Application(tornado.web.Application):
@@ -28,10 +33,20 @@ class _Page(zmqserver.WebSocketHandler):
         print("opened", flush=True)
 
 
+class _Index(tornado.web.RequestHandler):
+    """meshcat's page, which draws nothing while `send_scene` hides the scene."""
+
+    def get(self) -> None:
+        page = Path(zmqserver.VIEWER_ROOT, zmqserver.VIEWER_HTML).read_text("utf-8")
+        self.set_header("Cache-Control", "no-store")
+        self.write(page + _PATIENT)
+
+
 class _Bridge(zmqserver.ZMQWebSocketBridge):
     def make_app(self) -> tornado.web.Application:
         files = {"path": zmqserver.VIEWER_ROOT, "default_filename": zmqserver.VIEWER_HTML}
-        rules = [
+        rules: list[Any] = [
+            (r"/static/", _Index),
             (r"/static/(.*)", zmqserver.StaticFileHandlerNoCache, files),
             (r"/", _Page, {"bridge": self}),
         ]

@@ -97,12 +97,16 @@ class Robot:
 
     def __post_init__(self) -> None:
         # Pinocchio's mass matrix and derivatives are wrong otherwise.
-        for joint, below in enumerate(list(self.model.subtrees)[1:], start=1):
-            if list(below) != list(range(joint, joint + len(below))):
+        parents = self.model.parents.tolist()
+        for joint, parent in enumerate(parents[2:], start=2):
+            before = joint - 1
+            while before > parent:
+                before = parents[before]
+            if before != parent:
                 raise RobotError(
                     "the joints below it do not follow it in the model; add joints in depth-first "
                     "order",
-                    element=f"joint '{self.model.names[joint]}'",
+                    element=f"joint '{self.model.names[parent]}'",
                 )
         if self.limits is None:
             object.__setattr__(self, "limits", JointLimits.none(self.model.nv))

@@ -54,6 +54,11 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
         ["--trajectories", "1", "--steps", "1", "--rounds", "1"],
         {"least": lambda action, rounds, clock: 1.0, "CASES": (("pbfd", {}, (1, 1)),)},
     ),
+    "rollouts_mujoco": (
+        ["--trajectories", "1"],
+        {"DURATION": 0.1, "REPEATS": 1, "NOISES": {"noisy": 0.15}, "OURS": (0.05, 0.025)}
+        | {"OUR_LIMIT": 0.0125, "THEIRS": (0.01, 0.005), "THEIR_LIMIT": 0.0025},
+    ),
     "sampling": (["--trajectories", "1"], {"DURATION": 0.04}),
     "spread": (["robosimian-jump-paper", "--method", "ne-nmdp"], {"NMDP_STEPS": (0.05,)}),
     "start": ([], {"REPEATS": 1, "CODES": {"pass": "pass"}, "COMMANDS": (("--version",),)}),
@@ -67,7 +72,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
         | {"THEIRS": (0.01, 0.005), "THEIR_LIMIT": 0.0025},
     ),
 }
-MODULES = {"mujoco_twin"}  # what other scripts import
+MODULES = {"drake_twin", "mujoco_twin"}  # what other scripts import
 CALLED_WITH = {"viewer_frame"}  # those whose `main` takes the words
 STUDIES = [
     *(

@@ -350,6 +350,21 @@ def test_a_page_that_comes_late_has_all(browser: Browser) -> None:
 
 
 @needs_browser
+def test_a_page_draws_no_part_of_a_scene(browser: Browser) -> None:
+    """While it gets the scene, which is hidden then, it waits: software takes 20 ms a picture."""
+    robot = hopper()
+    with Viewer(robot, FLAT) as viewer:
+        viewer.draw(0.0, robot.standing)
+        _open(browser, viewer)
+        for shown in ("false", "true"):
+            browser.evaluate(f"{_node('/meshcat')}.visible = {shown}; viewer.set_dirty()")
+            browser.evaluate(
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            assert browser.evaluate("viewer.needs_render") == (shown == "false")
+
+
+@needs_browser
 def test_camera_follows_and_looks_over_a_wall(browser: Browser) -> None:
     """A robot far away and up is in the picture, and one behind a wall too."""
     robot = hopper()

@@ -38,6 +38,8 @@ class Part:
 
 PICTURES = {
     "theory-polytope.png": 0.1,
+    "theory-stages.png": 0.1,
+    "theory-islands.png": 0.1,
     "theory-orders.png": 0.2,
     "theory-convergence.png": 0.2,
     "robosimian.png": 0.3,
@@ -111,7 +113,12 @@ PARTS = (
     _paper("nmdp", "table1", 10.0, "--span wide", page=False),
     _paper("nmdp", "table1", 10.0, _KINETIC, page=False),
     _paper("nmdp", "fig4", 15.0, _KINETIC, page=False),
-    Part("work_precision", "benchmarks/work_precision.py", 11.0, {"work-precision-ratios": -1}),
+    Part(
+        "work_precision",
+        "benchmarks/work_precision.py",
+        11.0,
+        {"work-precision-drake": -2, "work-precision-ratios": -1},
+    ),
     _script("planar_sliding", 0.5, "planar-sliding-vertices", "planar-sliding-push"),
     _script("fitted", 0.2, "fitted"),
     _script("planning", 1.5, "planning-jump", words="jump"),
@@ -124,6 +131,7 @@ PARTS = (
     _script("obstacles", 18.0, "obstacles"),
     _script("pile", 1.5, "pile"),
     _script("rollouts", 2.0, "rollouts"),
+    _script("rollouts_mujoco", 2.0, "rollouts-mujoco"),
     _script("viewer_frame", 0.5, "viewer-frame"),
     Part("methods qp", f"benchmarks/methods.py {_QP}", 2.0, {"qp-jump": 0, "qp-walk": 1}),
     Part("step alone", f"benchmarks/step.py {_GO2}", 0.1, {"step-alone": 0}),

@@ -189,10 +189,10 @@ class _Compiler(_FunctionCompiler):
 def _quick(context: Any) -> Iterator[None]:
     """Compile kernels, at level 1, without what costs half of Numba's time and changes nothing.
 
-    That are searches for overloads that were found before, colours in the messages of those that
-    do not fit, comparisons of flags by the names of all of them, reports of when parts start and
-    end, copies of all variables with each block of what is inlined, lifetimes of variables that are
-    found once more before they are used, and searches for garbage, of which a compiler makes none.
+    That are searches for overloads that were found before, colours in messages of those that do not
+    fit, comparisons of flags by all their names, reports of parts, copies of all variables with
+    each block of what is inlined, lifetimes found once more before they are used, ends of variables
+    where no references are counted, and searches for garbage, of which a compiler makes none.
     """
     from unittest import mock
 
@@ -254,11 +254,11 @@ def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _postponing(run: Callable[..., None]) -> Callable[..., None]:
-    """Find lifetimes of variables when they are asked for, as where they end in the code."""
+    """Find lifetimes of variables when they are asked for; write their ends where they count."""
 
     def process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-        code = self.func_ir
-        if emit_dels or code.is_generator:
+        code, flags = self.func_ir, ConfigStack.top_or_none()
+        if code.is_generator or (emit_dels and (flags is None or flags.nrt)):
             run(self, emit_dels, extend_lifetimes)
             return
         code.blocks = canonicalize_cfg(code.blocks)
