@@ -102,7 +102,7 @@ class Pair:
         self.a, self.b = geometry_of(solid), geometry_of(ground)
         law = FrictionCone(stiffness=1e6)
         self.form = CompiledSystem(System(free_body("body", solid, mass=1.0), Terrain(ground), law))
-        self.rows = len(self.form.candidates.rows)
+        self.rows = self.form.n_contacts
         self.contacts, self.at = self.form.new_stage().contacts, self.form.new_point().places
 
     def pose(self, rng, depth):

@@ -77,7 +77,7 @@ def _ends(
     for index in indices:
         point, w = memory.points[index], form.no_forces()
         w[contacts.index[:n]] = point.w[:n]
-        w[form.n_candidates :] = point.w[n : n + form.n_joints]
+        w[form.n_contacts :] = point.w[n : n + form.n_joints]
         ends.append((point.q.copy(), w))
     return ends
 

@@ -18,7 +18,7 @@ from nmdp_pin._dynamics.commands import (
     new_torque,
     values_of,
 )
-from nmdp_pin._dynamics.geometry.candidates import new_contacts, new_places
+from nmdp_pin._dynamics.geometry.candidates import n_contacts_of, new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import scales_of, tree_of
 from nmdp_pin._dynamics.loops import held_loops
@@ -57,10 +57,13 @@ NO_CONE = Cone(np.zeros((2, 1)), 0.0, 1, 0.0, 0, 0.0, 1.0)
 def _pairs_of(system: System[Any], reach: float) -> ContactPairs:
     """Pairs that may touch, with what their contact law says of them."""
     law, pairs = system.law, system.pairs
+    distant = type(law) is not FrictionCone or law.zeta > 0.0
+    all_act = distant or reach == np.inf
     return replace(
         pairs,
         reach=reach,
-        distant=type(law) is not FrictionCone or law.zeta > 0.0,
+        distant=distant,
+        solids_of=np.full_like(pairs.solids_of, -1) if all_act else pairs.solids_of,
         rolling=type(law) in (FrictionCone, DryFriction),
         rise=law.rise_rates(pairs.points, pairs.kinds[pairs.surfaces, INDEX])
         if isinstance(law, WrenchSpace)
@@ -136,7 +139,7 @@ class CompiledSystem:
             saturating=saturating,
             recovery=float(law.recovery) if isinstance(law, WrenchSpace) else 0.0,
         )
-        self.n_candidates = len(self.candidates.rows)
+        self.n_contacts = n_contacts_of(self.candidates)
         self.n_joints = len(self.joints.dofs)
         self.n_points = len(robot.contact_points)
         self._nothing, self._no_warm = np.zeros(robot.model.nv), self.no_warm()
@@ -166,8 +169,8 @@ class CompiledSystem:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of the weights of all candidates and of the joints."""
-        return self.n_candidates + self.n_joints, self.m
+        """Shape of the weights of all contacts and of the joints."""
+        return self.n_contacts + self.n_joints, self.m
 
     @property
     def unknowns(self) -> int:
@@ -182,7 +185,7 @@ class CompiledSystem:
     def no_forces(self) -> np.ndarray:
         """Unknowns without forces: by weights joints are in the middle of their intervals."""
         w = np.zeros(self.shape)
-        w[self.n_candidates :, :1] = 0.0 if self.forces else 0.5
+        w[self.n_contacts :, :1] = 0.0 if self.forces else 0.5
         return w
 
     def no_warm(self) -> WarmStart:
@@ -272,8 +275,8 @@ class CompiledSystem:
             joints=joints,
             commands=new_commands(commands, stages, nv),
             touching=0,
-            contacts=np.zeros(self.n_candidates, dtype=np.int64),
-            w=np.zeros((self.n_candidates, self.unknowns)),
+            contacts=np.zeros(self.n_contacts, dtype=np.int64),
+            w=np.zeros((self.n_contacts, self.unknowns)),
             held=np.ones(len(self.joints.loops.kinds), dtype=bool),
             h=1.0,
             rolling=True,
@@ -281,7 +284,7 @@ class CompiledSystem:
 
     def new_end(self) -> End:
         """Memory for the end of a step."""
-        nv, k = self.model.nv, self.n_candidates
+        nv, k = self.model.nv, self.n_contacts
         return End(
             q=np.zeros(self.model.nq),
             v=np.zeros(nv),
@@ -330,7 +333,7 @@ class CompiledSystem:
 
     def new_point(self) -> StageIterate:
         """Memory for the equations at a point."""
-        model, k, rows = self.model, self.n_candidates, self.record.rows
+        model, k, rows = self.model, self.n_contacts, self.record.rows
         nv, n, total, m = model.nv, model.njoints - 1, k + self.n_joints, self.m
         secants = k if self.record.derivative == SECANT else 0
         return StageIterate(

@@ -6,7 +6,7 @@ import numpy as np
 
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._dynamics.commands import length_of_commands, new_commands, new_torque
-from nmdp_pin._dynamics.geometry.candidates import new_contacts, new_places
+from nmdp_pin._dynamics.geometry.candidates import n_contacts_of, new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
 from nmdp_pin._dynamics.surface_twists import surface_twists
@@ -84,7 +84,7 @@ def new_step(scene: Scene, tolerance: float, max_iterations: int) -> PositionSte
         tolerance=tolerance,
         max_iterations=max_iterations,
         ref=_new_reference(n, nv, scene.candidates),
-        trial=_new_trial(n, nq, nv, len(scene.candidates.rows)),
+        trial=_new_trial(n, nq, nv, n_contacts_of(scene.candidates)),
         bound=0.0,
         q=np.zeros(nq),
         r=np.zeros(nv),
@@ -132,7 +132,7 @@ def _new_reference(n: int, nv: int, candidates: ContactPairs) -> StepReference:
 
 
 def _new_trial(n: int, nq: int, nv: int, m: int) -> Trial:
-    """Memory for a step of n bodies with m candidates at one configuration."""
+    """Memory for a step of n bodies with m contacts at one configuration."""
     return Trial(
         q=np.zeros(nq),
         v=np.zeros(nv),

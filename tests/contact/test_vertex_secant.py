@@ -13,7 +13,7 @@ PROBLEM, Q, W = samples.problem_at(
     samples.robot("wheels"), "flat", samples.CONE, seed=0, zeroth_order=True
 )
 FORM, CONTACTS = PROBLEM.form, PROBLEM.stage.contacts
-N, ROWS, M = FORM.n_candidates, FORM.record.rows, FORM.m
+N, ROWS, M = FORM.n_contacts, FORM.record.rows, FORM.m
 ROUNDING = 1e-12  # of derivatives of the order of 1, from differences over moves of 1
 # First and zeroth order solve the same equations to 1e-8 of the weight in G: measured below 2e-10
 # in q and v h, and below 5e-8 of the weight in the net force.

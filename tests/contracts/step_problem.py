@@ -207,7 +207,7 @@ def assert_wrenches(robot: Robot, problem: samples.Problem, q: np.ndarray, w: np
     at = problem.evaluate(q, w)
     without = problem.evaluate(q, np.zeros_like(w))
     total, dofs = np.zeros(model.nv), problem.form.joints.dofs
-    joints = slice(problem.form.n_candidates, None)
+    joints = slice(problem.form.n_contacts, None)
     total[dofs] = (at.record.wrench - without.record.wrench)[joints, 0]
     for k, wrench in enumerate(samples.world_wrenches(problem, at)):
         joint, touched = int(points.joints[k]), int(points.touches[k])

@@ -239,7 +239,7 @@ def test_arrays_have_the_shapes_that_are_told(make, method):
     sizes = {"nq": model.nq, "nv": model.nv, "n": model.njoints - 1}
     if isinstance(law, FrictionCone):
         form = method.form
-        sizes |= {"k": form.n_candidates, "r": form.n_joints, "p": form.n_points, "m": form.m}
+        sizes |= {"k": form.n_contacts, "r": form.n_joints, "p": form.n_points, "m": form.m}
         records = [form.record, form.new_memory(), form.new_start(2), form.new_end()]
     else:
         records = [method.memory]

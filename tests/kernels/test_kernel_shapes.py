@@ -15,7 +15,7 @@ from pairwise import pairwise
 from nmdp_pin._contact import AnisotropicCone, FrictionCone
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.geometry.contacts import N_FEATURES
+from nmdp_pin._kernels.geometry.contacts import N_FEATURES, N_SOLIDS
 from nmdp_pin._kernels.geometry.planes import (
     bend_contacts,
     missed_contacts,
@@ -27,6 +27,7 @@ from nmdp_pin._kernels.geometry.shares import MOST_SHARES, distribute_to_contact
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import (
     Box,
+    Cylinder,
     HeightField,
     Mesh,
     Plane,
@@ -269,6 +270,24 @@ def test_contacts_with_peaks_and_ridges(name, kinds, law):
         touching = pair.contacts.index[pair.place(M)]
         seen |= {*pair.contacts.features[touching, 0].tolist()}
     assert len(seen) >= kinds, seen
+
+
+def test_two_solids_share_their_contacts():
+    """The nearest of 68 candidates; one that touches besides has the place of the furthest."""
+    pair = Pair(Cylinder(radius=0.05, length=0.01), Box(size=(0.1, 0.09, 0.1)))
+    contacts, M = pair.contacts, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.058]))
+    pair.select(M)
+    chosen = contacts.index[: contacts.n[0]].tolist()
+    others = np.setdiff1d(np.flatnonzero(contacts.listed), chosen)
+    assert len(chosen) == N_SOLIDS == pair.form.n_contacts
+    assert len(others) > 0
+    assert contacts.gaps[chosen].max() <= contacts.gaps[others].min()
+    over = pin.SE3(pin.rpy.rpyToMatrix(np.pi, 0.0, 0.0), np.array([0.0, 0.0, 0.054]))
+    assert pair.missed(over)  # the other end is down
+    assert contacts.n[0] == N_SOLIDS
+    assert pair.deepest(over) == pytest.approx(1e-3)
+    last = max(chosen, key=lambda c: contacts.gaps[c])
+    assert last not in contacts.index[:N_SOLIDS].tolist()
 
 
 def test_the_nearest_of_many_features_are_contacts():

@@ -94,6 +94,7 @@ class Scene:
             self.contacts.bodies[0] = JOINT, 0
             self.places.depth[0] = depth
         P, P0 = self.placements(*position), self.placements(*before)
+        self.calls.find(self.contacts, P0)
         return self.calls.list_missed(self.contacts, self.places, P, P0)
 
     @property
@@ -206,6 +207,15 @@ def test_contacts_that_are_as_deep_explain_an_overlap() -> None:
     scene.contacts.bodies[0] = 1, 0
     scene.contacts.n[0], scene.places.depth[0] = 1, 0.003
     assert scene.hold((0.01, 0.0, 0.05), ABOVE)
+
+
+def test_coal_is_asked_once_about_a_start() -> None:
+    """And once about an end, where it knows how the solids were before."""
+    scene, at = Scene(CONE, COIN), (0.01, 0.0, 0.05)
+    assert not scene.hold(at, at, 0.003)
+    assert scene.calls.asked.tolist() == [1]
+    assert not scene.hold(at, ABOVE, 0.003)
+    assert scene.calls.asked.tolist() == [3]
 
 
 def test_an_overlap_has_several_contacts_at_most() -> None:

@@ -173,7 +173,7 @@ def stiffnesses_of(integrator):
     contacts, linear = memory.stage.contacts, form.new_linear()
     n, rho = int(contacts.n[0]), memory.linear.rho
     linear.rho[contacts.index[:n]] = rho[:n]
-    linear.rho[form.n_candidates :] = rho[n : n + form.n_joints]
+    linear.rho[form.n_contacts :] = rho[n : n + form.n_joints]
     return linear
 
 

@@ -19,6 +19,7 @@ from nmdp_pin._kernels.geometry.contacts import (
     N_MINIMA,
     N_OVERLAPS,
     N_RIM,
+    N_SOLIDS,
     OVERLAP,
     POLYTOPES,
     REACH,
@@ -30,7 +31,7 @@ from nmdp_pin._kernels.geometry.contacts import (
     Contacts,
     most_features,
 )
-from nmdp_pin._kernels.geometry.polytopes import FEATURE_KINDS, NONE, Polytopes
+from nmdp_pin._kernels.geometry.polytopes import FEATURE_KINDS, NONE, WORLD_MESH, Polytopes
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER
 from nmdp_pin._kernels.geometry.shape_table import INDEX, KIND
 from nmdp_pin._kernels.geometry.terrain import MESH, PLANE
@@ -47,6 +48,12 @@ def n_pairs_of(candidates: ContactPairs) -> int:
     """Number above those by which a warm start knows pairs."""
     most = int(most_features(candidates.polytopes, candidates.triangles))
     return len(candidates.rows) + FEATURE_KINDS * len(candidates.polytopes.pairs) * most**2
+
+
+def n_contacts_of(candidates: ContactPairs) -> int:
+    """Largest number of contacts of a step."""
+    pairs, counts = np.unique(candidates.solids_of, return_counts=True)
+    return int(np.where(pairs < 0, counts, np.minimum(counts, N_SOLIDS)).sum())
 
 
 class _Pair(NamedTuple):
@@ -103,7 +110,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
     facing, points = _facing(bodies, local, radii, axes, surfaces), robot.contact_points
     touched = np.array([pair.surface for pair in pairs], np.int64)
     own = np.array([pair.own for pair in pairs], np.int64)
-    overlap_rows = _overlap_rows(watched, kinds, np.where(own == rows, touched, own), rows)
+    of = np.array([pair.polytopes for pair in pairs], np.int64)
+    touching = np.where(own == rows, touched, own)
     friction, rubbing = pair_frictions(robot, surfaces, bodies, touched, own)
     return ContactPairs(
         contact_kinds=kinds,
@@ -119,7 +127,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
         places=points.positions[: points.n_terrain].copy(),
         semi_axes=axes,
         facing=facing,
-        overlap_rows=overlap_rows,
+        overlap_rows=_overlap_rows(watched, kinds, touching, rows),
+        solids_of=_solids_of(of, polytopes, touching, rows, tables.kinds[:, KIND]),
         slots=np.array([pair.slot for pair in pairs], np.int64),
         kinds=tables.kinds,
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
@@ -130,7 +139,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
         balls=balls_around(blocks, local, sizes),
         boxes=boxes_around(blocks, bodies, kinds, surfaces),
         polytopes=polytopes,
-        pairs=np.array([pair.polytopes for pair in pairs], np.int64),
+        pairs=of,
         solids=register(SolidCalls(watched, begin), kinds) if watched else 0,
         shaped=bool((kinds != SPHERE_PLANE).any()) or max(map(len, tables.rows_of.values())) > 1,
         rise=np.zeros(len(pairs)),
@@ -229,6 +238,29 @@ def _overlap_rows(
     return np.where(kinds == OVERLAP, -1, found)
 
 
+def _solids_of(
+    pairs: np.ndarray,
+    polytopes: Polytopes,
+    touching: np.ndarray,
+    touched: np.ndarray,
+    shapes: np.ndarray,
+) -> np.ndarray:
+    """Numbers of the pairs of solids of candidates, by the rows of their shapes, shape (k,).
+
+    Pairs that have no more than two polytopes are not limited: -1, as for others than solids.
+    """
+    convex = np.append(polytopes.kinds != WORLD_MESH, False)[
+        np.append(polytopes.pairs[:, 1], -1)[pairs]
+    ]
+    solid: np.ndarray = (touching >= 0) & (convex | ~np.isin(shapes[touched], (PLANE, MESH)))
+    both = np.sort([touching, touched], axis=0)[:, solid]
+    _, of, counts = np.unique(both, axis=1, return_inverse=True, return_counts=True)
+    limited = counts > N_FEATURES
+    found = np.full(len(pairs), -1)
+    found[solid] = np.where(limited, np.cumsum(limited) - 1, -1)[of.ravel()]
+    return found
+
+
 def _pairs_of_polytopes(robot: Robot, polytopes: Polytopes, owners: np.ndarray) -> Iterator[_Pair]:
     """Pairs of polytopes."""
     points = robot.contact_points
@@ -294,17 +326,22 @@ def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
 
 
 def new_contacts(candidates: ContactPairs) -> Contacts:
-    """A list of contacts with all candidates in it."""
-    k = len(candidates.rows)
+    """A list of contacts, the first candidates, as many as a step may have."""
+    k, n = len(candidates.rows), n_contacts_of(candidates)
     solids = np.count_nonzero(candidates.contact_kinds == OVERLAP) // N_OVERLAPS
+    n_solids = int(candidates.solids_of.max(initial=-1)) + 1
     return Contacts(
-        n=np.full(1, k),
+        n=np.full(1, n),
         index=np.arange(k),
         bodies=candidates.bodies.copy(),
         listed=np.ones(k, dtype=bool),
+        chosen=np.ones(k, dtype=bool),
+        gaps=np.zeros(k),
+        nearest=np.zeros((n_solids, N_SOLIDS), np.int64),
+        n_nearest=np.zeros(n_solids, np.int64),
         left_out=np.zeros(k, dtype=bool),
         losses=np.zeros(k, np.int64),
-        overlaps=np.zeros((2 * solids, 4)),
+        overlaps=np.zeros((2 * solids, 5)),
         faces=np.full(k, -1),
         held=candidates.local.copy(),
         rolls=np.zeros(k, dtype=bool),
@@ -312,7 +349,7 @@ def new_contacts(candidates: ContactPairs) -> Contacts:
         planes=np.tile([0.0, 0.0, 1.0, 0.0], (k, 1)),
         feature_margin=np.zeros((k, 1)),
         directions=np.zeros((len(candidates.polytopes.pairs), 3)),
-        reference=np.zeros((k, 4, 3)),
+        reference=np.zeros((n, 4, 3)),
         rolling=candidates.rolling,
     )
 

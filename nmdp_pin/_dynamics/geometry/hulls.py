@@ -138,20 +138,12 @@ def _rim(side: Hull, shape: Cylinder | Cone, end: float) -> Hull:
 
 
 def _round(side: Hull, shape: Cone | Ellipsoid) -> Hull:
-    """A cone or ellipsoid on whose side edges lie: its tip and axis, or centre, in a ball."""
-    none, around = np.zeros((0, 4), int), float(np.linalg.norm(shape.half_extents))
-    if not isinstance(shape, Cone):
-        centre = placed(shape, np.zeros((1, 3)))
-        return replace(side, vertices=centre, edges=none, rounding=around, kind=ROUND)
-    tip, axis = side.vertices[1:], shape.placement.rotation[None, :, 2].copy()
+    """A cone or ellipsoid on whose side edges lie: its centre, in a ball."""
     return replace(
         side,
-        vertices=tip,
-        normals=axis,
-        levels=np.array([axis[0] @ tip[0]]),
-        edges=none,
-        rounding=float(np.hypot(shape.radius, shape.length)),
-        axis=tip,
+        vertices=placed(shape, np.zeros((1, 3))),
+        edges=np.zeros((0, 4), int),
+        rounding=float(np.linalg.norm(shape.half_extents)),
         kind=ROUND,
     )
 

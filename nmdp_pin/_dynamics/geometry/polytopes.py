@@ -94,7 +94,7 @@ def _may_touch(one: Hull, other: Hull) -> bool:
     """Whether features of two polytopes meet that are no contact points."""
     rims, curved = _are(CIRCULAR_RIM, one, other), _are(ROUND, one, other)
     if curved[0]:
-        return curved[1] and one.rim > 0.0 and other.rim > 0.0  # two cones
+        return False
     if curved[1]:
         felt = not one.flat and other.rim == 0.0  # ellipsoids on sides of cylinders
         return len(one.edges) > 0 and one.axis is None and not felt

@@ -12,7 +12,7 @@ import pinocchio as pin
 from nmdp_pin._dynamics.geometry.hulls import convex_corners
 from nmdp_pin._dynamics.geometry.world_points import reported_point
 from nmdp_pin._kernels.geometry.contacts import N_OVERLAPS, ContactFrames, Contacts
-from nmdp_pin._kernels.geometry.polytopes import BORDER, NONE
+from nmdp_pin._kernels.geometry.polytopes import AS_DEEP, BORDER, NONE
 from nmdp_pin._kernels.geometry.seams import BESIDE
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Box, Cone, Cylinder, Mesh, Shape, Sphere, Terrain
@@ -20,8 +20,9 @@ from nmdp_pin._terrain.coal_mesh import box_hull, convex_hull
 from nmdp_pin._terrain.primitives import Primitive
 from nmdp_pin._terrain.shape import LARGEST
 
+_NOWHERE = np.zeros(3), np.zeros(3)  # direction and point
+_NOT_MOVED = coal.Transform3s.Identity()
 _SAME_SIDE = 0.5  # [-] cosine between directions of one side of a solid
-_AS_DEEP = 1.01  # [-] how much deeper than its pair a contact may be
 _SAME = 1e-7  # [m] between depths that count as one
 _ROUNDING, _SHARE = 2e-6, 1e-6  # [m] and of half the extent, to which coal finds overlaps
 
@@ -129,7 +130,7 @@ def _joined_to(
     """Rows of a solid and another one of its body that it touches; solids as (body, row, solid)."""
     body, row, one = solid
     for _, beside, other in (each for each in solids if each[0] == body and each[1] > row):
-        places = one.placement, other.placement
+        places = _transform(one.placement), _transform(other.placement)
         if _distance(one.geometry, places[0], other.geometry, places[1]).min_distance < BESIDE:
             yield from (row, beside)
 
@@ -157,11 +158,13 @@ class SolidCalls:
         self._first, self.pairs, self.asked = first, pairs, np.zeros(len(pairs), np.int64)
         self._bodies = np.array([pair.bodies for pair in pairs])
         self._geometries = [[solid.geometry for solid in pair.solids] for pair in pairs]
-        self._placements = [[solid.placement for solid in pair.solids] for pair in pairs]
-        both = np.array([[M.translation for M in side] for side in self._placements])
-        turned = np.array([[M.rotation for M in side] for side in self._placements])
+        places = [[solid.placement for solid in pair.solids] for pair in pairs]
+        self._tops, self._unders = [M for M, _ in places], [_transform(M) for _, M in places]
+        both = np.array([[M.translation for M in side] for side in places])
+        turned = np.array([[M.rotation for M in side] for side in places])
         halves = np.array([[solid.half_extents for solid in pair.solids] for pair in pairs])
         self._centres, self._rotations, self._halves = both, turned, halves
+        self._squares = (halves * halves).sum(axis=2)[:, ::-1]  # of the radii of balls [m^2]
         self._rounding = _ROUNDING + _SHARE * halves.max(axis=(1, 2))
 
     def find(self, contacts: Contacts, P: np.ndarray) -> None:
@@ -175,12 +178,12 @@ class SolidCalls:
         """
         contacts.overlaps[:] = 0.0
         for k in self._near(P):
-            n, depth = self._least_overlap(k, P)
-            if depth > 0.0:
-                n = n @ P[self._bodies[k, 1], :3]
-                most = np.inf if self.pairs[k].seams else _AS_DEEP * depth + _SAME
-                contacts.overlaps[2 * k] = *n, most
-                contacts.overlaps[2 * k + 1] = *-n, most
+            n, _, depth, known = self._least_overlap(k, P)
+            limited = known and depth > 0.0 and not self.pairs[k].seams
+            n, most = known * n, AS_DEEP * depth + _SAME if limited else 0.0
+            a, b = self._bodies[k]
+            contacts.overlaps[2 * k] = *n, depth, most
+            contacts.overlaps[2 * k + 1] = *(P[a, :3] @ (n @ -P[b, :3])), depth, most
 
     def list_missed(
         self, contacts: Contacts, places: ContactFrames, P: np.ndarray, P0: np.ndarray
@@ -197,21 +200,25 @@ class SolidCalls:
         """
         n_contacts, found, starts = contacts.n[0], False, np.array_equal(P, P0)
         points = contacts.features[contacts.index[:n_contacts], 0] == NONE
-        for k in self._near(P):
-            n, point, depth = self._overlap(k, P, None if starts else P0)
+        bodies = np.sort(contacts.bodies[:n_contacts])
+        before = contacts.overlaps[::2]
+        for k in np.flatnonzero(before[:, 3] > 0.0).tolist() if starts else self._near(P):
+            n, point, depth = *_NOWHERE, before[k, 3]
+            if not starts:
+                n, point, depth = self._overlap(k, P, P0, before)
             if depth <= (0.0 if starts else BORDER):
                 continue
-            of_pair = (np.sort(contacts.bodies[:n_contacts]) == np.sort(self._bodies[k])).all(
-                axis=1
-            )
+            of_pair = (bodies == np.sort(self._bodies[k])).all(axis=1)
             felt = places.depth[:n_contacts][of_pair].max(initial=0.0)
             seam = places.on_internal_edge[:n_contacts] & points & of_pair
             if self.pairs[k].seams and seam.any():
                 continue
             begin = self._first + N_OVERLAPS * k
             free = np.flatnonzero(~contacts.listed[begin : begin + N_OVERLAPS])
-            lacks = (_AS_DEEP - 1.0) * depth + _SAME if starts else BORDER
+            lacks = (AS_DEEP - 1.0) * depth + _SAME if starts else BORDER
             if len(free) and depth > felt + lacks:
+                if starts:
+                    n, point, *_ = self._least_overlap(k, P)
                 found |= self._hold(contacts, k, begin + int(free[0]), n, point, P)
         return found
 
@@ -222,8 +229,7 @@ class SolidCalls:
         centres = P[self._bodies, 3] + np.einsum("ksij,ksj->ksi", R, self._centres)
         off = (centres[:, ::-1] - centres)[:, :, None] @ (R @ self._rotations)
         gaps = np.maximum(np.abs(off[:, :, 0]) - self._halves, 0.0)
-        radii = np.linalg.norm(self._halves[:, ::-1], axis=2)
-        near = (np.linalg.norm(gaps, axis=2) < radii).all(axis=1)
+        near = ((gaps * gaps).sum(axis=2) < self._squares).all(axis=1)
         near &= np.abs(centres).max(axis=(1, 2)) < LARGEST
         found: list[int] = np.flatnonzero(near).tolist()
         return found
@@ -236,61 +242,68 @@ class SolidCalls:
     ) -> coal.DistanceResult:
         """Distance of pair k at placements P, from what the link touches, in its frame."""
         a, b = self._geometries[k]
-        one, other = self._placements[k]
-        M = _relative(P, *self._bodies[k]) * one
         self.asked[k] += 1
-        return _distance(b, other, a, M, variant)
+        return _distance(b, self._unders[k], a, self._top(k, P), variant)
 
-    def _least_overlap(self, k: int, P: np.ndarray) -> tuple[np.ndarray, float]:
-        """Direction in which pair k overlaps least at P, and how deep, 0 where none is known [m].
+    def _top(self, k: int, P: np.ndarray) -> coal.Transform3s:
+        """Placement of the solid of the link of pair k in the frame of what it touches."""
+        return _transform(_relative(P, *self.pairs[k].bodies) * self._tops[k])
 
-        Of round solids coal's direction is wrong in 0.4 % of poses: there the depth along it is
-        another one. Its other algorithm finds it in half of them.
+    def _least_overlap(self, k: int, P: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, bool]:
+        """Direction in which pair k overlaps least at P, deepest point of the link, and depth [m].
+
+        The depth is negative where they are apart. Of round solids coal's direction is wrong in
+        0.4 % of poses: there the depth along it is another one. Its other algorithm finds it in
+        half of them; False: neither does.
         """
+        n, point, depth, least = *_NOWHERE, 0.0, np.inf
         for variant in coal.GJKVariant.DefaultGJK, coal.GJKVariant.NesterovAcceleration:
             overlap = self._distance(k, P, variant)
-            if overlap.min_distance >= 0.0:
-                break
-            n = np.array(overlap.normal)
-            depth = self._depth_along(k, P, n)[0]
-            if depth <= self._rounding[k] - _AS_DEEP * overlap.min_distance:
-                return n, depth
-        return np.zeros(3), 0.0
+            here, depth = np.array(overlap.getNearestPoint2()), -overlap.min_distance
+            if depth <= 0.0:
+                return np.array(overlap.normal), here, depth, True
+            along = self._depth_along(k, P, overlap.normal)[0]
+            if along < least:
+                n, point, least = np.array(overlap.normal), here, along
+            if least <= self._rounding[k] + AS_DEEP * depth:
+                return n, point, least, True
+        return n, point, depth, False
 
     def _depth_along(self, k: int, P: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray]:
         """Overlap of pair k along a direction at P [m], and the deepest point of the link."""
-        (a, b), (one, other) = self._geometries[k], self._placements[k]
-        least, point = _lowest(a, _relative(P, *self._bodies[k]) * one, n)
-        return -_lowest(b, other, -n)[0] - least, point
+        a, b = self._geometries[k]
+        least, point = _lowest(a, self._top(k, P), n)
+        return -_lowest(b, self._unders[k], -n)[0] - least, point
 
     def _overlap(
-        self, k: int, P: np.ndarray, P0: np.ndarray | None
+        self, k: int, P: np.ndarray, P0: np.ndarray, before: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Direction in which pair k overlaps at P, deepest point of the link, and depth [m].
 
-        It is that from which it came, where it was apart at P0; None: P is the start.
+        It is that from which it came, where it was apart at P0, as rows of `before` say.
         """
-        overlap = self._distance(k, P)
-        n, point = np.array(overlap.normal), np.array(overlap.getNearestPoint2())
-        before = overlap if P0 is None else self._distance(k, P0)
-        if before.min_distance > 0.0 and before.normal @ n < _SAME_SIDE:
-            n = np.array(before.normal)
-            depth, point = self._depth_along(k, P, n)
-            return n, point, depth
-        return n, point, -overlap.min_distance
+        overlap, came, depth = self._distance(k, P), before[k, :3], before[k, 3]
+        n = np.array(overlap.normal)
+        if not came.any():
+            at_start = self._distance(k, P0)
+            came, depth = np.array(at_start.normal), -at_start.min_distance
+        if depth < 0.0 and came @ n < _SAME_SIDE:
+            depth, point = self._depth_along(k, P, came)
+            return came, point, depth
+        return n, np.array(overlap.getNearestPoint2()), -overlap.min_distance
 
     def _hold(
         self, contacts: Contacts, k: int, c: int, n: np.ndarray, point: np.ndarray, P: np.ndarray
     ) -> bool:
         """Make candidate c a contact of pair k, which overlaps at P; False where it is covered."""
         _, b = self._geometries[k]
-        M = _relative(P, *self._bodies[k])
-        level, held = -_lowest(b, self._placements[k][1], -n)[0], M.actInv(point)
+        M = _relative(P, *self.pairs[k].bodies)
+        level, held = -_lowest(b, self._unders[k], -n)[0], M.actInv(point)
         of_a, of_b = self.pairs[k].surfaces
         on_internal_edge = _is_in(of_a, M.actInv(point - BESIDE * n))
         if on_internal_edge or _is_in(of_b, point + (level + BESIDE - n @ point) * n):
             return False
-        contacts.listed[c], contacts.held[c] = True, held
+        contacts.listed[c], contacts.gaps[c], contacts.held[c] = True, -np.inf, held
         contacts.planes[c] = *n, level
         return True
 
@@ -301,17 +314,20 @@ def _is_in(shapes: Terrain, x: np.ndarray) -> bool:
 
 def _distance(
     a: coal.CollisionGeometry,
-    A: pin.SE3,
+    A: coal.Transform3s,
     b: coal.CollisionGeometry,
-    B: pin.SE3,
+    B: coal.Transform3s,
     variant: coal.GJKVariant = coal.GJKVariant.DefaultGJK,
 ) -> coal.DistanceResult:
     """Distance of a geometry at A to one at B, negative where they overlap, by coal."""
-    places = [coal.Transform3s(M.rotation, M.translation) for M in (A, B)]
     request, result = coal.DistanceRequest(), coal.DistanceResult()
     request.gjk_variant = variant
-    coal.distance(a, places[0], b, places[1], request, result)
+    coal.distance(a, A, b, B, request, result)
     return result
+
+
+def _transform(M: pin.SE3) -> coal.Transform3s:
+    return coal.Transform3s(M.rotation, M.translation)
 
 
 def _relative(P: np.ndarray, a: int, b: int) -> pin.SE3:
@@ -320,8 +336,8 @@ def _relative(P: np.ndarray, a: int, b: int) -> pin.SE3:
 
 
 def _lowest(
-    geometry: coal.CollisionGeometry, M: pin.SE3, n: np.ndarray
+    geometry: coal.CollisionGeometry, M: coal.Transform3s, n: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """The least n . x of a solid at M [m], and where it is."""
-    result = _distance(coal.Halfspace(n, 0.0), pin.SE3.Identity(), geometry, M)
+    result = _distance(coal.Halfspace(n, 0.0), _NOT_MOVED, geometry, M)
     return result.min_distance, np.array(result.getNearestPoint2())

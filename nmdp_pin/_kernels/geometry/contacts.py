@@ -30,6 +30,10 @@ world have as many, at peaks and ridges of the mesh; so have a rim and a polytop
 A pair of solids is a contact where coal finds that they overlap deeper than their other contacts: a
 point of one of them and a plane at the other one, which are held during a step (`SolidCalls`).
 
+All contacts of two solids, one of which is round, share `N_SOLIDS` rows: those of their candidates
+that are nearest where the step starts or is expected to end have them, and what touches besides
+takes the place of the furthest.
+
 A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
 force acts; for a sphere of radius r the arm is -r n, and for one that is swept it leads to the
 point of the disc or ellipsoid less r n. A motion (dx, dphi) of its body moves the centre by dx and
@@ -65,6 +69,7 @@ N_RIM = 4  # contacts of a disc with a shape
 N_ROUNDED = 2  # likewise with a ball, a capsule or an ellipsoid
 N_FEATURES = 16  # contacts of two polytopes
 N_OVERLAPS = 4  # contacts of two solids that overlap deeper than their other contacts
+N_SOLIDS = 12  # contacts of two solids that have more candidates than two polytopes
 
 
 @record(frozen=True)
@@ -90,6 +95,7 @@ class ContactPairs:
         facing: directions out of the rims of cylinders and cones and of tips, in the frames of
             their bodies, and cosines, see `dynamics.candidates`; 0 of others, shape (k, 4).
         overlap_rows: rows of `Contacts.overlaps` of the solids that touch, -1: none, shape (k,).
+        solids_of: numbers of the pairs of solids that share `N_SOLIDS` contacts, -1: none, (k,).
         slots: number of the contact among those of the disc, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
@@ -125,6 +131,7 @@ class ContactPairs:
     semi_axes: Array
     facing: Array
     overlap_rows: Array
+    solids_of: Array
     slots: Array
     kinds: Array
     shapes: Array
@@ -150,25 +157,31 @@ class Contacts:
 
     Args:
         n: number of contacts, shape (1,).
-        index: their candidates, shape (k,).
-        bodies: as in `ContactPairs`, of the contacts, shape (k, 2); those of a vertex of the second
+        index: their candidates, shape (c,).
+        bodies: as in `ContactPairs`, of the contacts, shape (c, 2); those of a vertex of the second
             polytope on a face of the first are swapped.
-        listed: whether each candidate is a contact, shape (k,).
-        left_out: whether it is none for the whole step, shape (k,).
+        listed: whether each candidate may touch, shape (c,).
+        chosen: whether it is a contact, shape (c,).
+        gaps: least distance of a candidate at the start and the expected end, -inf: it touches
+            where it was no contact [m], shape (c,).
+        nearest: contacts of pairs of solids, the nearest first, shape (g, 12).
+        n_nearest: their numbers, shape (g,).
+        left_out: whether it is none for the whole step, shape (c,).
         losses: how often it went beyond the borders of its features in a stage; from `MOST_LOSSES`
-            on it is felt there, too, shape (k,).
-        overlaps: of solids that overlap where the step starts, the direction out of what is touched
-            in which they do least, in the axes of the world, and the largest depth of a contact
-            [m], 0: they do not; each pair twice, as either is touched, shape (2 s, 4).
+            on it is felt there, too, shape (c,).
+        overlaps: of solids that are near where the step starts, the direction out of what is
+            touched in which they overlap least, or in which they are apart, in the axes of its
+            body, 0: not known; how deep; and the largest depth of a contact [m], 0: any. Each pair
+            twice, as either is touched; 0 where they are not near, shape (2 s, 5).
         faces: faces of meshes from which their contacts are found, -1: none; of others, bits
-            of `seen_faces`, shape (k,).
-        held: centres of the spheres in the frames of their bodies [m], shape (k, 3).
-        rolls: whether a contact moves along a disc or an ellipsoid, shape (k,).
-        features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).
+            of `seen_faces`, shape (c,).
+        held: centres of the spheres in the frames of their bodies [m], shape (c, 3).
+        rolls: whether a contact moves along a disc or an ellipsoid, shape (c,).
+        features: kinds of contacts of polytopes, and the features that touch, shape (c, 3).
         planes: normals and levels of the planes that vertices and solids touch, in the frames of
-            their bodies, shape (k, 4).
+            their bodies, shape (c, 4).
         feature_margin: distances beyond faces and edges up to which polytopes touch in the step,
-            twice `BORDER` where they do at its expected end [m], shape (k, 1).
+            twice `BORDER` where they do at its expected end [m], shape (c, 1).
         directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
         rolling: whether they move along curved surfaces in the step; else they are held where they
@@ -179,6 +192,10 @@ class Contacts:
     index: Array
     bodies: Array
     listed: Array
+    chosen: Array
+    gaps: Array
+    nearest: Array
+    n_nearest: Array
     left_out: Array
     losses: Array
     overlaps: Array
@@ -229,16 +246,41 @@ class ContactFrames:
 
 @jit
 def list_contacts(candidates: ContactPairs, contacts: Contacts) -> None:
-    """Make contacts of the candidates that are listed."""
+    """Make contacts of the candidates that are listed, the nearest ones of two solids."""
     n = 0
+    for p in range(contacts.n_nearest.size):
+        contacts.n_nearest[p] = 0
     for c in range(len(candidates.rows)):
-        if contacts.listed[c]:
+        contacts.chosen[c] = contacts.listed[c]
+        if contacts.listed[c] and candidates.solids_of[c] >= 0:
+            _choose_nearest(candidates, contacts, c)
+    for c in range(len(candidates.rows)):
+        if contacts.chosen[c]:
             contacts.index[n] = c
             swapped = contacts.features[c, 0] == ON_A
             contacts.bodies[n, 0] = candidates.bodies[c, 1 if swapped else 0]
             contacts.bodies[n, 1] = candidates.bodies[c, 0 if swapped else 1]
             n += 1
     contacts.n[0] = n
+
+
+@jit
+def _choose_nearest(candidates: ContactPairs, contacts: Contacts, c: int) -> None:
+    """Let candidate c have one of the contacts of its solids if it is nearer than another one."""
+    p, gap = candidates.solids_of[c], contacts.gaps[c]
+    nearest, n = contacts.nearest[p], contacts.n_nearest[p]
+    if n == N_SOLIDS:
+        furthest = nearest[n - 1]
+        if not gap < contacts.gaps[furthest]:
+            contacts.chosen[c] = False
+            return
+        contacts.chosen[furthest] = False
+        n -= 1
+    contacts.n_nearest[p] = n + 1
+    while n > 0 and gap < contacts.gaps[nearest[n - 1]]:
+        nearest[n] = nearest[n - 1]
+        n -= 1
+    nearest[n] = c
 
 
 @jit

@@ -9,6 +9,7 @@ import numpy as np
 from nmdp_pin._kernels.algebra.vector3 import Vector3, dot, length, minus, scaled
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.polytopes import (
+    AS_DEEP,
     CROSSED,
     LEVEL,
     ON_A,
@@ -26,7 +27,7 @@ from nmdp_pin._kernels.geometry.polytopes import (
 
 _FACING = 0.5  # [-] cosine of the angle between normals of features and the pair's direction
 _LOWEST = 1e-3  # [m] above the lowest vertex, where a vertex may touch whatever its faces are
-_AS_DEEP, _ROUNDING = 1.01, 1e-6  # [-] and [m]: features deeper than the pair are none
+_ROUNDING = 1e-6  # [m] likewise, beside `AS_DEEP`
 
 
 @jit
@@ -208,7 +209,7 @@ def _least_gap(a: Polytope, b: Polytope, towards: Vector3) -> float:
     """
     gap = _lowest(a.vertices, towards) + _lowest(b.vertices, scaled(towards, -1.0))
     gap -= _reach(a, towards) + _reach(b, towards)
-    return _AS_DEEP * min(gap, 0.0) - _ROUNDING
+    return AS_DEEP * min(gap, 0.0) - _ROUNDING
 
 
 @jit

@@ -9,9 +9,9 @@ import numpy as np
 from nmdp_pin._kernels.algebra.vector3 import axpy, dot, length, minus, place, scaled
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
-from nmdp_pin._kernels.geometry.cones import find_cones, freeze_cones
 from nmdp_pin._kernels.geometry.contacts import (
     N_FEATURES,
+    N_SOLIDS,
     NEARBY,
     REACH,
     ContactPairs,
@@ -57,7 +57,7 @@ def select_features(
     a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
     for i in range(k, k + N_FEATURES):
-        contacts.features[i], contacts.listed[i] = NONE, False
+        contacts.features[i], contacts.listed[i], contacts.gaps[i] = NONE, False, math.inf
     contacts.directions[pair] = 0.0
     M, c, v, work = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
     relative_placement(P, a, b, M)
@@ -139,16 +139,11 @@ def _freeze_features(
         feature_margin: distance beyond borders and ends up to which features are contacts [m].
     """
     found, gaps, added = np.empty((_FOUND, 3), np.int64), np.empty(_FOUND), False
-    touching = np.empty(N_FEATURES, np.bool_)
     of_mesh = is_mesh(candidates.polytopes, candidates.polytopes.pairs[candidates.pairs[k], 1])
+    touching, missing = np.empty(N_FEATURES, np.bool_), limit == 0.0
     n = _found_features(candidates, contacts, k, before, a, b, limit, feature_margin, found, gaps)
-    for i in range(k, k + N_FEATURES):
-        touching[i - k] = limit > 0.0
-        for x in range(n):
-            same = contacts.features[i, 0] == found[x, 0] and contacts.features[i, 1] == found[x, 1]
-            if same and contacts.features[i, 2] == found[x, 2]:
-                gaps[x], touching[i - k] = math.inf, True
-    while True:
+    room = _known_features(candidates, contacts, k, missing, found[:n], gaps, touching)
+    while room > 0:
         x, i = -1, -1
         for y in range(n):
             if gaps[y] < math.inf and (x < 0 or gaps[y] < gaps[x]):
@@ -159,6 +154,11 @@ def _freeze_features(
                 i = y
         if x < 0 or i < 0:
             break
+        contacts.gaps[i], room = -math.inf if missing else gaps[x], room - 1
+        if found[x, 0] >= CROSSED:  # the ends of edges are vertices, which come first
+            contacts.gaps[i] += BORDER
+        if feature_margin != BORDER and not of_mesh:  # beside the features
+            contacts.gaps[i] = max(contacts.gaps[i], 0.0) + BORDER
         gaps[x], touching[i - k] = math.inf, True
         contacts.features[i] = found[x]
         contacts.listed[i] = added = True
@@ -168,6 +168,44 @@ def _freeze_features(
         _freeze_by_kind(candidates, contacts, i, M, before, a, b)
     _sort_by_identity(candidates, contacts, k)
     return added
+
+
+@jit
+def _known_features(
+    candidates: ContactPairs,
+    contacts: Contacts,
+    k: int,
+    missing: bool,
+    found: Array,
+    gaps: Array,
+    touching: Array,
+) -> int:
+    """Leave the features that are contacts out of those that are found; how many there may be more.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        k: first candidate of the pair.
+        missing: whether what is found touches, and is a contact as soon as there is room for it.
+        found: features, shape (n, 3).
+        gaps: their distances, inf afterwards where a feature is known [m], shape (n,).
+        touching: output, whether the candidates keep their features, shape (`N_FEATURES`,).
+    """
+    room = N_SOLIDS if missing and candidates.solids_of[k] >= 0 else N_FEATURES
+    for i in range(k, k + N_FEATURES):
+        touching[i - k] = not missing
+        for x in range(len(found)):
+            same = contacts.features[i, 0] == found[x, 0] and contacts.features[i, 1] == found[x, 1]
+            if not same or contacts.features[i, 2] != found[x, 2]:
+                continue
+            touching[i - k] = True
+            further = contacts.listed[i] and not contacts.chosen[i]
+            if missing and further and contacts.gaps[i] > -math.inf:
+                contacts.features[i], contacts.listed[i] = NONE, False
+            else:
+                gaps[x] = math.inf
+                room -= 1 if missing and contacts.chosen[i] else 0
+    return room
 
 
 @jit
@@ -191,8 +229,6 @@ def _found_features(
         return find_ridges(mesh, m, before, a, limit, feature_margin, found, gaps)
     if is_rim(polytopes, first):
         return find_crossings(candidates, pair, before, a, b, limit, feature_margin, found, gaps)
-    if is_round(polytopes, first):
-        return find_cones(candidates, pair, before, a, b, limit, feature_margin, found, gaps)
     if is_round(polytopes, second):
         return find_sides(candidates, pair, a, limit, found, gaps)
     towards = row_of(contacts.directions, pair)
@@ -210,10 +246,8 @@ def _freeze_by_kind(
     b: Polytope,
 ) -> None:
     """Write what is held of the features of candidate i; arguments as in `_freeze_features`."""
-    kind, polytopes = contacts.features[i, 0], candidates.polytopes
-    if is_round(polytopes, polytopes.pairs[candidates.pairs[i], 0]):
-        freeze_cones(candidates, contacts, i, M, a)
-    elif kind == CROSSED_ROUND:
+    kind = contacts.features[i, 0]
+    if kind == CROSSED_ROUND:
         freeze_crossing(candidates, contacts, i, M, a, b)
     elif kind == ON_ROUND:
         freeze_side(candidates, contacts, i, a)
@@ -229,6 +263,7 @@ def _sort_by_identity(candidates: ContactPairs, contacts: Contacts, k: int) -> N
             if identity(candidates, contacts, j) >= identity(candidates, contacts, j - 1):
                 break
             contacts.listed[j], contacts.listed[j - 1] = contacts.listed[j - 1], contacts.listed[j]
+            contacts.gaps[j], contacts.gaps[j - 1] = contacts.gaps[j - 1], contacts.gaps[j]
             _swap_rows(contacts.features, j)
             _swap_rows(contacts.held, j)
             _swap_rows(contacts.planes, j)

@@ -131,16 +131,18 @@ def select_overlaps(
     if candidates.solids == 0:
         return
     place_contacts(candidates, contacts, P0, at)
-    some = False
-    for i in range(contacts.n[0]):
-        c = contacts.index[i]
-        row = candidates.overlap_rows[c]
-        most = contacts.overlaps[row, 3] if row >= 0 else 0.0
-        if most > 0.0 and at.depth[i] > most:
-            contacts.listed[c], contacts.left_out[c], some = False, True, True
-    if some:
-        list_contacts(candidates, contacts)
-        place_contacts(candidates, contacts, P0, at)
+    some = True
+    while some:  # others take the places of those that are left out
+        some = False
+        for i in range(contacts.n[0]):
+            c = contacts.index[i]
+            row = candidates.overlap_rows[c]
+            most = contacts.overlaps[row, 4] if row >= 0 else 0.0
+            if most > 0.0 and at.depth[i] > most:
+                contacts.listed[c], contacts.left_out[c], some = False, True, True
+        if some:
+            list_contacts(candidates, contacts)
+            place_contacts(candidates, contacts, P0, at)
     missed_overlaps(candidates, contacts, at, P0, P0)
 
 

@@ -7,7 +7,7 @@ that of two edges. All is seen in the frame of the body of b.
 A polytope may be rounded, that is, swept by a ball. One edge, rounded, is the side of a capsule or
 of a cylinder, whose ends have contacts of their own. The tables of polytopes have a kind for each
 row, as they hold what touches by features otherwise, too: meshes (`ridges.py`), rims (`rims.py`),
-cones (`cones.py`) and ellipsoids (`sides.py`).
+cones and ellipsoids (`sides.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from nmdp_pin._kernels.compiler.record import record
 # own; a rim; a cone or an ellipsoid.
 FACETED, WORLD_MESH, CIRCULAR_RIM, ROUND = range(4)
 # Kinds of features that touch: a vertex on a face of b, of a; edges; a vertex of b on a rounded
-# edge of a; a rim and an edge of b, or the sides of two cones; an edge on a cone or an ellipsoid.
+# edge of a; a rim and an edge of b; an edge on a cone or an ellipsoid.
 NONE, ON_B, ON_A, CROSSED, ON_SIDE, CROSSED_ROUND, ON_ROUND = -1, 0, 1, 2, 3, 4, 5
 FEATURE_KINDS = 7  # with NONE
 RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not as past each other
@@ -44,6 +44,7 @@ TILT = 0.2  # [-] sine of the angle by which a normal may leave the cone of an e
 ASIDE = 0.03  # [-] cosine by which a normal may leave the rim for the side, or the side for the rim
 LEVEL = 1e-9  # [-] sine or cosine of an angle that counts as none
 BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
+AS_DEEP = 1.01  # [-] how much deeper than its solids a contact may be
 
 
 @record(frozen=True)

@@ -40,7 +40,6 @@ from nmdp_pin._kernels.geometry.circles import (
     start_of,
 )
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
-from nmdp_pin._kernels.geometry.curves import curve_rates
 from nmdp_pin._kernels.geometry.polytopes import (
     ASIDE,
     CROSSED_ROUND,
@@ -310,12 +309,3 @@ def rim_at(
     tilt = LEVEL if part == NEAREST else ASIDE  # of a flat end that lies on a face
     found = found and -dot(n, axis) >= least - _BESIDE and in_cone(b, edge, e, n, tilt)
     return arm, tangent, bend, f, none, n, dot(n, off), found
-
-
-@jit
-def rim_rates(
-    candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
-) -> None:
-    """Derivatives of normal and arm of contact i, of a rim, by a motion of it, shapes (3, 6)."""
-    arm, e, bend, f, other_bend, n, gap, _ = rim_at(candidates, contacts, at, i)
-    curve_rates(arm, e, bend, f, other_bend, gap, n, 0.0, N, L)

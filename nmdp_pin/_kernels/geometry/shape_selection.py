@@ -14,7 +14,6 @@ from nmdp_pin._kernels.algebra.vector3 import (
     length,
     minus,
     place,
-    rotate_back,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
@@ -84,9 +83,10 @@ def _select_block(
     relative_placement(P, a, b, M)  # only blocks of polytopes are of several bodies
     for k in range(begin, stop):
         row, kind = candidates.rows[k], candidates.contact_kinds[k]
+        if k < end or kind == SPHERE_PLANE:
+            continue
+        contacts.listed[k], contacts.gaps[k] = False, math.inf
         if kind == OVERLAP:
-            contacts.listed[k] = False
-        if k < end or kind == SPHERE_PLANE or kind == OVERLAP:
             continue
         if kind == POLYTOPES:
             end = k + N_FEATURES
@@ -97,10 +97,9 @@ def _select_block(
         here = (c[0], c[1], c[2])
         there = axpy(here, h, (v[0], v[1], v[2]))
         if has_faces(candidates, row):
-            towards = (0.0, 0.0, 0.0)
-            if candidates.overlap_rows[k] >= 0:
-                rotate_back(P[b], contacts.overlaps[candidates.overlap_rows[k], :3], x)
-                towards = (x[0], x[1], x[2])
+            towards, pair = (0.0, 0.0, 0.0), candidates.overlap_rows[k]
+            if pair >= 0 and contacts.overlaps[pair, 3] > 0.0:
+                towards = row_of(contacts.overlaps, pair)
             contacts.faces[k] = seen_faces(candidates, k, here, M, towards)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
@@ -110,8 +109,8 @@ def _select_block(
             relative_placement(P, a, b, M)
             place(M, contacts.held[k], c)
             at_start, _ = surface_at(candidates, contacts, k, (c[0], c[1], c[2]), False)
-            near = not at_start > reach and not is_spare(candidates, contacts, k)
-            contacts.listed[k] |= near
+            if not (at_start > reach or is_spare(candidates, contacts, k)):
+                contacts.listed[k], contacts.gaps[k] = True, min(contacts.gaps[k], at_start)
             continue
         if kind == SPHERE_MESH:
             end = k + N_MINIMA
@@ -123,7 +122,7 @@ def _select_block(
         least = min(
             distance_to(candidates, contacts, k, here), distance_to(candidates, contacts, k, there)
         )
-        contacts.listed[k] = not least > reach
+        contacts.listed[k], contacts.gaps[k] = not least > reach, least - candidates.radii[k]
 
 
 @jit
@@ -167,7 +166,8 @@ def _add_places(
         reach: largest distance of a contact [m].
     """
     mesh, row, end = candidates.triangles, candidates.rows[k], k + 1
-    contacts.listed[k] = not support_point(candidates, contacts, k, M, False) > reach
+    contacts.gaps[k] = support_point(candidates, contacts, k, M, False)
+    contacts.listed[k] = not contacts.gaps[k] > reach
     while end < len(candidates.rows) and _is_next_minimum(candidates, k, end):
         contacts.listed[end], contacts.faces[end] = False, -1
         contacts.held[end] = candidates.local[end]
@@ -276,11 +276,13 @@ def _list_missed(
         swept, mesh = is_swept(candidates, k), kind == SPHERE_MESH
         if swept and k > 0 and _is_next_minimum(candidates, k - 1, k):
             continue
-        if k < end or contacts.left_out[k] or (contacts.listed[k] and not mesh):
+        known = contacts.gaps[k] == -math.inf or contacts.left_out[k]
+        if k < end or known or (contacts.chosen[k] and not mesh):
             continue
         if swept:
             if support_point(candidates, contacts, k, M, False) < candidates.radii[k]:
                 contacts.listed[k] = missed = True
+                contacts.gaps[k] = -math.inf
             continue
         place(M, candidates.local[k], c)
         p = (c[0], c[1], c[2])
@@ -289,4 +291,5 @@ def _list_missed(
             missed |= _add_minima(candidates, contacts, k, p, candidates.radii[k])
         elif distance_to(candidates, contacts, k, p) < candidates.radii[k]:
             contacts.listed[k] = missed = True
+            contacts.gaps[k] = -math.inf
     return missed

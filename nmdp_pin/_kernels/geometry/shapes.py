@@ -11,7 +11,6 @@ from nmdp_pin._kernels.algebra.vector3 import (
     dot,
 )
 from nmdp_pin._kernels.compiler.jit import jit
-from nmdp_pin._kernels.geometry.cones import cone_rates
 from nmdp_pin._kernels.geometry.contacts import (
     NEARBY,
     OVERLAP,
@@ -22,20 +21,14 @@ from nmdp_pin._kernels.geometry.contacts import (
     ContactPairs,
     Contacts,
 )
-from nmdp_pin._kernels.geometry.features import (
-    edge_rates,
-    place_feature,
-)
+from nmdp_pin._kernels.geometry.features import curve_motion, place_feature
 from nmdp_pin._kernels.geometry.polytopes import (
     CROSSED,
-    CROSSED_ROUND,
     ON_ROUND,
     ON_SIDE,
-    is_round,
     row_of,
 )
 from nmdp_pin._kernels.geometry.ridges import side_rates
-from nmdp_pin._kernels.geometry.rims import rim_rates
 from nmdp_pin._kernels.geometry.seams import leave_seams
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND
 from nmdp_pin._kernels.geometry.sides import round_rates
@@ -122,18 +115,12 @@ def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
         _bend(candidates, contacts, at, i)
         if contacts.rolls[c]:
             support_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-        elif contacts.features[c, 0] == CROSSED and contacts.rolling:
-            edge_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-        elif contacts.features[c, 0] == ON_SIDE and contacts.rolling:
+        elif contacts.rolling and contacts.features[c, 0] == ON_SIDE:
             side_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-        elif contacts.features[c, 0] == CROSSED_ROUND and contacts.rolling:
-            first = candidates.polytopes.pairs[candidates.pairs[c], 0]
-            if is_round(candidates.polytopes, first):
-                cone_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-            else:
-                rim_rates(candidates, contacts, at, i, at.N[i], at.L[i])
-        elif contacts.features[c, 0] == ON_ROUND and contacts.rolling:
+        elif contacts.rolling and contacts.features[c, 0] == ON_ROUND:
             round_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+        elif contacts.rolling and contacts.features[c, 0] >= CROSSED:
+            curve_motion(candidates, contacts, at, i, at.N[i], at.L[i])
         elif at.curved[i]:
             for j in range(3):
                 for k in range(3):

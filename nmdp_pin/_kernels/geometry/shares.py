@@ -7,7 +7,7 @@ import numpy as np
 from nmdp_pin._kernels.algebra.vector3 import Vector3, axpy, dot, minus
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
-from nmdp_pin._kernels.geometry.features import edges_at
+from nmdp_pin._kernels.geometry.features import curves_at
 from nmdp_pin._kernels.geometry.polytopes import (
     CROSSED,
     CROSSED_ROUND,
@@ -75,7 +75,8 @@ def distribute_to_contact_points(
         start, e = edge_of(a, x)
         s = dot(minus(row_of(contacts.held, c), start), e) / dot(e, e)
         if contacts.rolling and kind == CROSSED:
-            s = edges_at(candidates, contacts, at, i)[4]
+            arm, e, _, _, _, _, _, _ = curves_at(candidates, contacts, at, i)
+            s = dot(arm, e) / dot(e, e)
         elif contacts.rolling and kind == ON_ROUND:
             s = side_at_edge(candidates, contacts, at, i, np.empty((1, 3, 3)))[1]
         elif contacts.rolling:

@@ -1,7 +1,7 @@
 """Edges, flat and rounded, on the sides of cones and on ellipsoids.
 
 An edge touches a convex solid where the signed distance along it is least. In the table of
-polytopes such a solid has one vertex, its centre or tip, and is the second of a pair.
+polytopes such a solid has one vertex, its centre, and is the second of a pair.
 """
 
 from __future__ import annotations
