@@ -13,11 +13,11 @@ class Switch(NamedTuple):
         contact: index among the robot's contact points; behind them those of the joints with a stop
             or dry friction.
         kind: "touch" (the sphere is at the surface), "weight" (a zero weight may increase), "sum"
-            (a full sum of weights may decrease) or "impact" (it lands in a step of second order,
-            which another start may have repeated in first order) or "rim" (it bears load on a
-            point of a rim that was chosen for this start, as all but the nearest are) or
-            "sub-steps" (of no contact, -1: the step has several, of which another start may have
-            another number).
+            (a full sum of weights may decrease), "impact" (it lands in a step of second order,
+            which another start may have repeated in first order), "rim" (it bears load on a
+            point of a rim that was chosen for this start, as all but the nearest are), "plane"
+            (on a plane that coal found for this start) or "sub-steps" (of no contact, -1: the
+            step has several, of which another start may have another number).
         vertex: index of the weight, -1 for the other kinds.
     """
 

@@ -1,5 +1,7 @@
 """Trees of a model that are rooted in the world, and what is computed tree by tree."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -67,7 +69,7 @@ def test_what_is_computed_by_trees_is_that_of_the_model(forest):
     joints = enumerate(list(whole.joints)[1:], 1)
     expected = np.concatenate([np.full(joint.nv, data.mass[k]) for k, joint in joints])
     np.testing.assert_allclose(masses, expected, atol=ROUNDING)
-    calls = TreeCalls(forest, q, v, a)
+    calls = TreeCalls(SimpleNamespace(model=forest, lifts=()), q, v, a)
     calls.derivatives()
     pin.computeRNEADerivatives(whole, data, q, v, a)
     names = {"tau": data.tau, "of_q": data.dtau_dq, "of_v": data.dtau_dv, "M": data.M}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.derivative.weight_face import Face
+from nmdp_pin._kernels.geometry.contacts import OVERLAP
 from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.geometry.touched_surface import is_swept
 from nmdp_pin._kernels.step.impacts import MOVES, SUNK, UNLOADED, ends_of, slides_back
@@ -13,8 +14,8 @@ from nmdp_pin._kernels.step.step_records import Memory, Start
 from nmdp_pin._kernels.tree.joints import stop
 
 # Kinds of switches, in the order of their names.
-KINDS = ("touch", "weight", "sum", "impact", "rim")
-TOUCH, WEIGHT, SUM, IMPACT, RIM = range(5)
+KINDS = ("touch", "weight", "sum", "impact", "rim", "plane")
+TOUCH, WEIGHT, SUM, IMPACT, RIM, PLANE = range(6)
 
 
 @jit
@@ -54,9 +55,11 @@ def find_switches(
         else:
             for e in range(at.w.shape[1]):
                 load += at.w[i, e]
-        rolls = contacts.rolls[contacts.index[i]]
-        if load > UNLOADED and not rolls and is_swept(table, contacts.index[i]):
+        c = contacts.index[i]
+        if load > UNLOADED and not contacts.rolls[c] and is_swept(table, c):
             number = _add(switches, number, i, RIM, -1)
+        if load > UNLOADED and table.contact_kinds[c] == OVERLAP:
+            number = _add(switches, number, i, PLANE, -1)
     for x in range(face.tight.size):
         for e in range(first[x], first[x + 1]):
             if face.kink[e]:

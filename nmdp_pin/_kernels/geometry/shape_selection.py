@@ -58,6 +58,7 @@ def select_shapes(
 ) -> None:
     """Note which candidates with other shapes may touch in a time h; see `select_contacts`."""
     contacts.left_out[:] = False
+    contacts.gaps[:] = math.inf
     for block in range(len(candidates.blocks) - 1):
         begin, end = candidates.blocks[block], candidates.blocks[block + 1]
         if not _are_apart(candidates, block, P, twists, h, reach_of(candidates, begin)):
