@@ -24,7 +24,7 @@ from joblib import parallel_config
 
 from nmdp_pin import Command, Fixed, Penalty, Plane, Simulator, Terrain, load_robot
 from nmdp_pin._jax.roller import DeviceRoller, device_named
-from nmdp_pin._jax.schedule import SCHEDULES, calls_of
+from nmdp_pin._jax.schedule import SCHEDULES, calls_of, roll
 from nmdp_pin.papers.data_file import write_data
 from nmdp_pin.rollout import Rollout, rollout
 
@@ -90,8 +90,11 @@ def on_device(
         arguments = roller.arguments([simulator.state()] * len(u), u, H)
         program = calls_of(*arguments, steps=u.shape[1], schedule=schedule)
         built = time.perf_counter() - begin
-        wall, cpu, made = least_times(lambda: jax.block_until_ready(program(*arguments)))
-    n, calls = int(made.steps.sum()), int(made.calls)
+        steps = u.shape[1]
+        wall, cpu, made = least_times(
+            lambda: jax.block_until_ready(roll(*arguments, steps=steps, schedule=schedule))
+        )
+    n, calls = int(made.steps.sum()), float(made.calls.mean())
     cost, share = program.cost_analysis(), calls / n  # loops are counted once: one call
     return times(
         *(f"JAX, {device.device_kind}", dtype, schedule, len(u)),

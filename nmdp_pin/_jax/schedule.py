@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from nmdp_pin._jax.joints import Torque
@@ -28,6 +29,7 @@ from nmdp_pin._jax.scene import DeviceScene
 from nmdp_pin._jax.step import StepStart, begin
 
 SCHEDULES = ("own", "steps")
+LANES = 32  # of a program for CPUs, so that what it works on stays in the caches
 
 
 class Commands(NamedTuple):
@@ -85,7 +87,7 @@ class Rolled(NamedTuple):
         status: codes of `Status`, shape (K,).
         steps: number of steps made, shape (K,).
         iterations: number of iterations made, shape (K,).
-        calls: number of iterations of the device.
+        calls: number of iterations of the device that made the lane, shape (K,).
     """
 
     x: Array
@@ -124,6 +126,8 @@ def roll(
 ) -> Rolled:
     """Make steps of all lanes on the device where the arrays are.
 
+    CPUs make them for some lanes at a time, so that many lanes have one program.
+
     Args:
         scene: what all steps share.
         q: configurations at the start, shape (nq, K).
@@ -134,8 +138,16 @@ def roll(
         schedule: "own" or "steps".
     """
     function = _roll_own if schedule == "own" else _roll_steps
-    result: Rolled = function(scene, q, v, commands, jnp.asarray(h, jnp.result_type(q)), steps)
-    return result
+    h, K = jnp.asarray(h, jnp.result_type(q)), q.shape[1]
+    if not scene.structure.staged or K <= LANES or isinstance(q, jax.core.Tracer):
+        made: Rolled = function(scene, q, v, commands, h, steps)
+        return made
+    whole, parts = jax.tree.map(np.asarray, (q, v, commands)), []
+    for first in range(0, K, LANES):  # not by threads: batched LAPACK of JAX would block its own
+        some = np.minimum(np.arange(first, first + LANES), K - 1)
+        few = jax.tree.map(lambda x: x[..., some] if x.shape[-1] > 1 else x, whole)  # noqa: B023
+        parts.append(jax.device_get(function(scene, *few, h, steps)))
+    return Rolled(*(jnp.asarray(np.concatenate(x, -1)[..., :K]) for x in zip(*parts, strict=True)))
 
 
 def calls_of(*arguments: Any, steps: int, schedule: str) -> jax.stages.Compiled:
@@ -266,4 +278,4 @@ def _finished(lanes: Lanes, calls: Array) -> Rolled:
     rows = jnp.arange(len(lanes.x))[:, None, None]
     last = jnp.concatenate([lanes.q, lanes.v])
     x = jnp.where(rows < lanes.step, lanes.x, last)
-    return Rolled(x, lanes.status, lanes.step, lanes.work, calls)
+    return Rolled(x, lanes.status, lanes.step, lanes.work, calls + 0 * lanes.step)
