@@ -43,7 +43,7 @@ def scene() -> tuple[Problem, State, np.ndarray]:
 def plan() -> Plan:
     """With derivatives averaged over switches of contacts first, then with exact ones."""
     problem, state, holding = scene()
-    found = ilqr(problem, state, holding, smoothing=0.1)
+    found = ilqr(problem, state, holding, smoothing=0.05)
     return ilqr(problem, state, found.u)
 
 

@@ -15,7 +15,7 @@ from nmdp_pin._kernels.tree.joints import stop
 
 # Kinds of switches, in the order of their names.
 KINDS = ("touch", "weight", "sum", "impact", "rim", "plane")
-TOUCH, WEIGHT, SUM, IMPACT, RIM, PLANE = range(6)
+TOUCH, WEIGHT, SUM, IMPACT, RIM, HELD_PLANE = range(6)
 
 
 @jit
@@ -59,7 +59,7 @@ def find_switches(
         if load > UNLOADED and not contacts.rolls[c] and is_swept(table, c):
             number = _add(switches, number, i, RIM, -1)
         if load > UNLOADED and table.contact_kinds[c] == OVERLAP:
-            number = _add(switches, number, i, PLANE, -1)
+            number = _add(switches, number, i, HELD_PLANE, -1)
     for x in range(face.tight.size):
         for e in range(first[x], first[x + 1]):
             if face.kink[e]:
