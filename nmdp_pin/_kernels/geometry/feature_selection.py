@@ -57,7 +57,7 @@ def select_features(
     a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
     for i in range(k, k + N_FEATURES):
-        contacts.features[i], contacts.listed[i], contacts.gaps[i] = NONE, False, math.inf
+        contacts.features[i], contacts.listed[i] = NONE, False
     contacts.directions[pair] = 0.0
     M, c, v, work = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
     relative_placement(P, a, b, M)

@@ -86,7 +86,7 @@ def _select_block(
         row, kind = candidates.rows[k], candidates.contact_kinds[k]
         if k < end or kind == SPHERE_PLANE:
             continue
-        contacts.listed[k], contacts.gaps[k] = False, math.inf
+        contacts.listed[k] = False
         if kind == OVERLAP:
             continue
         if kind == POLYTOPES:

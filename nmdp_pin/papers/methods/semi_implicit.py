@@ -77,7 +77,8 @@ class SemiImplicit:
             system, zeroth_order=True, secants=False, weights=True, saturating=False, reach=reach
         )
         self.model, self._data = self.form.model, self.form.model.createData()
-        self._lifted = lifted_model(self.model, system.robot.lifts)
+        self._lifted = lifted = lifted_model(self.model, system.robot.lifts)
+        self._lifted_data = None if lifted is None else lifted.createData()
         self._memory, self._linear = self.form.new_memory(), self.form.new_linear()
 
     def start(self, state: State, command: Command, h: float) -> StepStart:
@@ -197,8 +198,7 @@ class SemiImplicit:
         """Forces against gravity, shape (nv,)."""
         if self._lifted is None:
             return np.zeros(self.model.nv)
-        data = self._lifted.createData()
-        return np.asarray(pin.computeGeneralizedGravity(self._lifted, data, q))
+        return np.asarray(pin.computeGeneralizedGravity(self._lifted, self._lifted_data, q))
 
     def _coasted(
         self, start: StepStart, before: np.ndarray, h: float, weight: np.ndarray
