@@ -8,11 +8,10 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
 
+from adapter_scenes import unsolved_hopper  # noqa: E402
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from nmdp_pin import Sensors, load_robot  # noqa: E402
-from nmdp_pin._integrators.vi_newton import ViNewton  # noqa: E402
-from nmdp_pin._simulator.step_control import Halving  # noqa: E402
 from nmdp_pin.adapters.bundled_tasks import ObjectAt, reach, simulator_for  # noqa: E402
 from nmdp_pin.adapters.gymnasium import SimulatorEnv, Task  # noqa: E402
 from nmdp_pin.adapters.locomotion import Base, Forward  # noqa: E402
@@ -129,14 +128,7 @@ def test_episode_ends():
 
 def test_failed_step_cuts_the_episode():
     """A step that cannot be solved leaves the state, rewards nothing and says why."""
-    simulator = simulator_for(
-        load_robot("hopper"),
-        method="ne-nmdp",
-        vi_newton=ViNewton(max_iterations=1),
-        control=Halving(min_step=0.02),
-    )
-    task = Forward(healthy_height=(0.0, np.inf), healthy_tilt=3.0)
-    env = SimulatorEnv(simulator, task)
+    env = unsolved_hopper()
     first, _ = env.reset(seed=0)
     observation, reward, terminated, truncated, info = env.step(np.ones(3))
     np.testing.assert_array_equal(observation, first)

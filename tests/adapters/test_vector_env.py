@@ -5,10 +5,11 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
-from nmdp_pin import Halving, Sensors, load_robot
-from nmdp_pin._integrators.vi_newton import ViNewton
-from nmdp_pin.adapters.bundled_tasks import hopper, push, simulator_for
-from nmdp_pin.adapters.gymnasium import Forward, SimulatorEnv
+from adapter_scenes import unsolved_hopper
+
+from nmdp_pin import Sensors
+from nmdp_pin.adapters.bundled_tasks import hopper, push
+from nmdp_pin.adapters.gymnasium import Forward
 from nmdp_pin.adapters.vector_env import SimulatorVectorEnv
 from nmdp_pin.errors import IntegratorError, StateError
 from nmdp_pin.sensors import Gyroscope
@@ -55,14 +56,7 @@ def test_environments_are_those_stepped_alone(backend):
 
 def test_a_failed_step_rewards_nothing():
     """It keeps its state, is cut and says why; the next step begins an episode."""
-    simulator = simulator_for(
-        load_robot("hopper"),
-        method="ne-nmdp",
-        vi_newton=ViNewton(max_iterations=1),
-        control=Halving(min_step=0.02),
-    )
-    task = Forward(healthy_height=(0.0, np.inf), healthy_tilt=3.0)
-    many = SimulatorVectorEnv(SimulatorEnv(simulator, task), 2)
+    many = SimulatorVectorEnv(unsolved_hopper(), 2)
     many.reset(seed=0)
     before = many.state.q
     _, rewards, terminated, truncated, told = many.step(np.ones((2, 3)))
