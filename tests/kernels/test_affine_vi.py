@@ -14,8 +14,9 @@ from nmdp_pin._kernels.solver.force_sets import (
     SIDE,
     SIMPLEX,
     ForceSets,
-    project,
+    map_block,
 )
+from nmdp_pin._kernels.solver.map_derivatives import derive_block
 
 SIZES = {ROUND_CONE: 3, POLYHEDRAL_CONE: 3, SIMPLEX: 5, INTERVAL: 1}
 SEEDS = 60
@@ -45,9 +46,10 @@ def sets_of(kinds, **fields):
 
 def mapped(sets, f, F, depth):
     """Natural map of the only block, its derivatives, and the piece."""
-    m = len(f)
+    m, f, F = len(f), np.asarray(f, float), np.asarray(F, float)
     Phi, X, Y, z = np.empty(m), np.empty((m, m)), np.empty((m, m)), np.empty(m)
-    piece = project(sets, 0, np.asarray(f, float), np.asarray(F, float), depth, Phi, X, Y, z)
+    piece = map_block(sets, 0, f, F, depth, Phi)
+    derive_block(sets, 0, f, F, piece, X, Y, z)
     return Phi, X, Y, z, piece
 
 

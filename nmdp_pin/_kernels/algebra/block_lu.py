@@ -220,11 +220,14 @@ def solve_group(LU: Array, begin: int, end: int, pivots: Array, X: Array) -> Non
             for k in range(r):
                 X[i, k], X[pivots[i], k] = X[pivots[i], k], X[i, k]
     for i in range(begin, end):
-        for j in range(begin, i):
-            for k in range(r):
-                X[i, k] -= LU[i, j] * X[j, k]
+        for k in range(r):
+            total = X[i, k]
+            for j in range(begin, i):
+                total -= LU[i, j] * X[j, k]
+            X[i, k] = total
     for i in range(end - 1, begin - 1, -1):
         for k in range(r):
+            total = X[i, k]
             for j in range(i + 1, end):
-                X[i, k] -= LU[i, j] * X[j, k]
-            X[i, k] /= LU[i, i]
+                total -= LU[i, j] * X[j, k]
+            X[i, k] = total / LU[i, i]

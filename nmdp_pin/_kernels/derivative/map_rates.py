@@ -27,9 +27,10 @@ from nmdp_pin._kernels.solver.force_sets import (
     ROUND_CONE,
     SECTORS,
     ForceSets,
+    map_block,
     new_sets,
-    project,
 )
+from nmdp_pin._kernels.solver.map_derivatives import derive_block, interval_derivatives
 from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.tree.joints import interval
 
@@ -138,7 +139,8 @@ def _contact_rates(
     sets.kind[0] = POLYHEDRAL_CONE if cone.sides > 0 else ROUND_CONE
     sets.friction[0], sets.offset[0] = at.places.friction[row], from_force
     sets.compliance[0] = 0.0
-    piece = project(sets, 0, f, F, depth, out.Phi[x], X, out.Y[x], out.z[x])
+    piece = map_block(sets, 0, f, F, depth, out.Phi[x])
+    derive_block(sets, 0, f, F, piece, X, out.Y[x], out.z[x])
     kind = piece % SECTORS
     out.near[x] = _is_near(sets, f, F, depth, from_force, kind, known)
     smoothed = kappa > 0.0 and cone.sides == 0 and (depth > 0.0 or load > 0.0)
@@ -207,11 +209,11 @@ def _joint_rates(
         sets.stops[0, 0] = joints.stiffness[j]
         sets.stops[0, 1] = max(joints.lower[j] - place, -_FAR)
         sets.stops[0, 2] = max(place - joints.upper[j], -_FAR)
-    f, F, Phi = at.w[row, :1], at.work[row, :1], out.Phi[x, :1]
-    X, Y, z = out.X[x, :1, :1], out.Y[x, :1, :1], out.z[x, :1]
-    inside = project(sets, 0, f, F, 0.0, Phi, X, Y, z) == 1
+    f, F, X, Y = at.w[row], at.work[row], out.X[x], out.Y[x]
+    piece = map_block(sets, 0, f, F, 0.0, out.Phi[x])
+    X[0, 0], Y[0, 0], out.z[x, 0] = interval_derivatives(sets, 0, piece)
     margin = min(f[0] - least, least + width - f[0])
-    out.near[x] = margin <= _ROUNDING * width if inside else abs(F[0]) <= known
+    out.near[x] = margin <= _ROUNDING * width if piece == INSIDE else abs(F[0]) <= known
     if smoothing > 0.0:
         y, kappa = f[0] - sets.rho[0] * F[0], smoothing * width
         share = share_of(y - least, kappa) * share_of(least + width - y, kappa)

@@ -13,8 +13,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.block_lu import BlockOrder
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import vector
-from nmdp_pin._kernels.solver.force_sets import INTERVAL, SIMPLEX, ForceSets, interval_row, project
+from nmdp_pin._kernels.solver.force_sets import SIMPLEX, ForceSets, map_block
 
 
 class AffineVI(NamedTuple):
@@ -68,42 +67,40 @@ class AffineVI(NamedTuple):
 
 
 class MapPieces(NamedTuple):
-    """The natural map at a point, and its derivatives on the pieces there.
+    """The natural map at a point, and the pieces on which it is.
 
     Args:
         Phi: the map, shape (n,).
-        X: derivatives by the forces, shape (blocks, m, m).
-        Y: derivatives by the motions, shape (blocks, m, m).
-        z: derivatives by the depths, shape (blocks, m).
+        F: the motions along the forces, shape (n,).
         piece: the pieces, shape (blocks,).
     """
 
     Phi: Array
-    X: Array
-    Y: Array
-    z: Array
+    F: Array
     piece: Array
 
 
 @jit
-def new_pieces(n: int, blocks: int, m: int) -> MapPieces:
-    """Memory for the map of n coordinates in blocks of up to m."""
-    return MapPieces(
-        np.empty(n),
-        np.empty((blocks, m, m)),
-        np.empty((blocks, m, m)),
-        np.empty((blocks, m)),
-        np.empty(blocks, np.int64),
-    )
+def new_pieces(n: int, blocks: int) -> MapPieces:
+    """Memory for the map of n coordinates."""
+    return MapPieces(np.empty(n), np.empty(n), np.empty(blocks, np.int64))
 
 
 @jit
-def _load(vi: AffineVI, b: int, f: Array) -> float:
+def _load(sets: ForceSets, b: int, f: Array) -> float:
     """Load of a block: its last coordinate, or the sum of its weights."""
-    end, total = vi.sets.first[b + 1], 0.0
-    for e in range(vi.sets.first[b] if vi.sets.kind[b] == SIMPLEX else end - 1, end):
+    end, total = sets.first[b + 1], 0.0
+    for e in range(sets.first[b] if sets.kind[b] == SIMPLEX else end - 1, end):
         total += f[e]
     return total
+
+
+@jit
+def _along(J: Array, dofs: Array, n: int, dq: Array, start: float) -> float:
+    """What a row of n dofs moves, from a start."""
+    for s in range(n):
+        start += J[s] * dq[dofs[s]]
+    return start
 
 
 @jit
@@ -111,28 +108,20 @@ def natural_map(
     vi: AffineVI, f0: Array, f: Array, dq: Array, roughly: bool, at: MapPieces
 ) -> tuple[float, bool]:
     """Write the natural map at forces and a motion; its square [m^2], and whether it is small."""
-    square, near, F, held = 0.0, True, vector(vi.motion.shape[1]), vi.proximal[0]
+    square, near, sets, Phi, F = 0.0, True, vi.sets, at.Phi, at.F
+    J, motion, of_load, held = vi.J_motion, vi.motion, vi.of_load, vi.held
     for b in range(vi.n_dofs.size):
-        begin, end = vi.sets.first[b], vi.sets.first[b + 1]
-        depth, m = vi.depth[b], end - begin
-        more = _load(vi, b, f) - _load(vi, b, f0)
-        for e in range(m):
-            F[e] = vi.motion[b, e] + vi.of_load[b, e] * more
-            F[e] += held / vi.sets.rho[b] * (f[begin + e] - vi.held[begin + e])
-        for s in range(vi.n_dofs[b]):
-            x = dq[vi.dofs[b, s]]
-            depth += vi.of_depth[b, s] * x
-            for e in range(m):
-                F[e] += vi.J_motion[b, e, s] * x
-        if vi.sets.kind[b] == INTERVAL:  # of which there are many
-            row = interval_row(vi.sets, b, f[begin], F[0], depth)
-            at.piece[b], at.Phi[begin], at.X[b, 0, 0], at.Y[b, 0, 0], at.z[b, 0] = row
-        else:
-            Phi, X, Y, z = at.Phi[begin:end], at.X[b, :m, :m], at.Y[b, :m, :m], at.z[b, :m]
-            at.piece[b] = project(vi.sets, b, f[begin:end], F[:m], depth, Phi, X, Y, z)
+        begin, end, dofs, n = sets.first[b], sets.first[b + 1], vi.dofs[b], vi.n_dofs[b]
+        more, given = _load(sets, b, f) - _load(sets, b, f0), vi.proximal[0] / sets.rho[b]
         for e in range(begin, end):
-            square += (vi.length[b] * at.Phi[e]) ** 2
-            near = near and abs(at.Phi[e]) <= (vi.rough[e] if roughly else vi.enough[b])
+            start = motion[b, e - begin] + of_load[b, e - begin] * more + given * (f[e] - held[e])
+            F[e] = _along(J[b, e - begin], dofs, n, dq, start)
+        depth = _along(vi.of_depth[b], dofs, n, dq, vi.depth[b])
+        at.piece[b] = map_block(sets, b, f, F, depth, Phi)
+        length, enough = vi.length[b], vi.enough[b]
+        for e in range(begin, end):
+            square += (length * Phi[e]) ** 2
+            near = near and abs(Phi[e]) <= (vi.rough[e] if roughly else enough)
     return square, near
 
 

@@ -21,9 +21,9 @@ from nmdp_pin._kernels.algebra.block_lu import (
     factor_coupled,
     solve_coupled,
 )
-from nmdp_pin._kernels.algebra.linear import all_finite, copy_vector, lu_factor, lu_solve
+from nmdp_pin._kernels.algebra.linear import all_finite, copy_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import indices, matrix, vector
+from nmdp_pin._kernels.compiler.record import vector
 from nmdp_pin._kernels.solver.affine_vi import (
     AffineVI,
     MapPieces,
@@ -31,7 +31,7 @@ from nmdp_pin._kernels.solver.affine_vi import (
     new_pieces,
     unbalanced,
 )
-from nmdp_pin._kernels.solver.force_sets import SIMPLEX
+from nmdp_pin._kernels.solver.block_steps import add_block, force_step, step_of_block
 
 _FALL, _TRIALS = 1e-3, 6  # of the map's square, by a share of a step; and shares of a step
 # Forces that a motion may leave: those that sticking contacts lose to rounding, which another
@@ -76,8 +76,8 @@ def new_room(vi: AffineVI, blocks: BlockOrder) -> Room:
     """Memory for an inequality."""
     n, nv, m = vi.sets.first[-1], vi.G.size, vi.motion.shape[1]
     return Room(
-        here=new_pieces(n, vi.n_dofs.size, m),
-        there=new_pieces(n, vi.n_dofs.size, m),
+        here=new_pieces(n, vi.n_dofs.size),
+        there=new_pieces(n, vi.n_dofs.size),
         B=np.empty((vi.n_dofs.size, m, 1 + vi.dofs.shape[1])),
         LU=np.empty((nv, nv)),
         pivots=np.empty(nv, np.int64),
@@ -91,83 +91,28 @@ def new_room(vi: AffineVI, blocks: BlockOrder) -> Room:
 
 
 @jit
-def _response_of_one(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
-    """As `_response_of`, for a block of one coordinate."""
-    X, Y, z = at.X[b, 0, 0], at.Y[b, 0, 0], at.z[b, 0]
-    M = X + Y * (vi.of_load[b, 0] + vi.proximal[0] / vi.sets.rho[b]) + kept
-    if M == 0.0:
-        return False
-    B[0, 0] = -at.Phi[vi.sets.first[b]] / M
-    for s in range(vi.n_dofs[b]):
-        B[0, 1 + s] = (z * vi.of_depth[b, s] + Y * vi.J_motion[b, 0, s]) / M
-    return True
-
-
-@jit
-def _response_of(vi: AffineVI, b: int, at: MapPieces, kept: float, B: Array) -> bool:
-    """Change of a block's forces, df = B [1; -dq] of the dofs that it feels; False: singular."""
-    begin, m = vi.sets.first[b], vi.sets.first[b + 1] - vi.sets.first[b]
-    M, pivots = matrix(m, m), indices(m)
-    whole, held = vi.sets.kind[b] == SIMPLEX, vi.proximal[0] / vi.sets.rho[b]
-    for i in range(m):
-        lifted = 0.0
-        B[i, 0] = -at.Phi[begin + i]
-        for j in range(m):
-            lifted += at.Y[b, i, j] * vi.of_load[b, j]
-        for j in range(m):
-            M[i, j] = at.X[b, i, j] + (lifted if whole or j == m - 1 else 0.0)
-            M[i, j] += held * at.Y[b, i, j]
-        M[i, i] += kept
-        for s in range(vi.n_dofs[b]):
-            moved = at.z[b, i] * vi.of_depth[b, s]
-            for j in range(m):
-                moved += at.Y[b, i, j] * vi.J_motion[b, j, s]
-            B[i, 1 + s] = moved
-    if not lu_factor(M, pivots):
-        return False
-    lu_solve(M, pivots, B[:m])
-    return True
-
-
-@jit
-def newton_direction(vi: AffineVI, at: MapPieces, kept: float, room: Room) -> bool:
+def newton_direction(vi: AffineVI, f: Array, at: MapPieces, kept: float, room: Room) -> bool:
     """Newton's step from forces and a motion; False where equations are singular.
 
     Args:
         vi: the inequality.
+        f: the forces, shape (n,).
         at: the natural map there.
         kept: share of a force by which one that changes no motion stays as it is.
         room: memory, with the right side of the motion; output, the step.
     """
-    first, B, LU, right, ddq = vi.sets.first, room.B, room.LU, room.right, room.ddq
+    B, LU, right, ddq = room.B, room.LU, room.right, room.ddq
     copy_coupled(vi.A, room.blocks, LU)
     for b in range(vi.n_dofs.size):
-        m = first[b + 1] - first[b]
-        if m == 1:
-            regular = _response_of_one(vi, b, at, kept, B[b])
-        else:
-            regular = _response_of(vi, b, at, kept, B[b])
-        if not regular:
+        if not step_of_block(vi, b, f, at, kept, B[b]):
             return False
-        for s in range(vi.n_dofs[b]):
-            l = vi.dofs[b, s]
-            for e in range(m):
-                force = vi.J_force[b, e, s]
-                if force == 0.0:
-                    continue
-                right[l, 0] += force * B[b, e, 0]
-                for c in range(vi.n_dofs[b]):
-                    LU[l, vi.dofs[b, c]] += force * B[b, e, 1 + c]
+        add_block(vi, b, at, B[b], LU, right)
     if not factor_coupled(LU, room.blocks, room.pivots):
         return False
     solve_coupled(LU, room.blocks, room.pivots, right)
     copy_vector(right[:, 0], ddq)
     for b in range(vi.n_dofs.size):
-        for e in range(first[b + 1] - first[b]):
-            change = B[b, e, 0]
-            for s in range(vi.n_dofs[b]):
-                change -= B[b, e, 1 + s] * ddq[vi.dofs[b, s]]
-            room.df[first[b] + e] = change
+        force_step(vi, b, B[b], ddq, room.df)
     return all_finite(room.df) and all_finite(ddq)
 
 
@@ -228,7 +173,7 @@ def search(
         if near and iteration > 0 and left <= (_ROUGHLY if refined else _BALANCED):
             return True
         refined = near
-        if iteration == most or not newton_direction(vi, here, kept, room):
+        if iteration == most or not newton_direction(vi, f, here, kept, room):
             break
         t, bound, fell = 1.0, 0.0, False
         for e in range(_RECENT):

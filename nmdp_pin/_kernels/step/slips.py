@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import matrix, vector, zero_vector
+from nmdp_pin._kernels.compiler.record import vector, zero_vector
 from nmdp_pin._kernels.contact.friction_cone import depth_of_force, largest_force
 from nmdp_pin._kernels.solver.force_sets import (
     POLYHEDRAL_CONE,
     ROUND_CONE,
     ForceSets,
+    map_block,
     new_sets,
-    project,
 )
 from nmdp_pin._kernels.step.stage_records import (
     GAP,
@@ -84,7 +84,7 @@ def _slip_of(
         depth: depth [m].
         margin: error of the depth [m].
     """
-    Phi, z, X, Y = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3)
+    Phi = zero_vector(3)
     most, load, beyond = largest_force(system.cone, depth + margin), f[2], 0.0
     if load > most:
         share = most / load
@@ -94,10 +94,10 @@ def _slip_of(
     sets.kind[0] = POLYHEDRAL_CONE if system.cone.sides > 0 else ROUND_CONE
     # free to grow, or at its bound, off which it may be by an error of the depth
     off = max(depth - margin - depth_of_force(system.cone, f[2]), 0.0) * sets.rho[0]
-    project(sets, 0, f, F, math.inf if off > 0.0 else 0.0, Phi, X, Y, z)
+    map_block(sets, 0, f, F, math.inf if off > 0.0 else 0.0, Phi)
     square = _square(Phi)
     if 0.0 < off < abs(Phi[2]):
-        project(sets, 0, f, F, 0.0, Phi, X, Y, z)
+        map_block(sets, 0, f, F, 0.0, Phi)
         square = min(square, _square(Phi) + off * off)
     return square, beyond
 

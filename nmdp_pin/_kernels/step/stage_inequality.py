@@ -20,14 +20,14 @@ from nmdp_pin._kernels.algebra.block_lu import (
 )
 from nmdp_pin._kernels.algebra.linear import all_finite, copy_matrix, copy_vector
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
+from nmdp_pin._kernels.compiler.record import indices, vector, zero_vector
 from nmdp_pin._kernels.solver.affine_solution import HELD_BACK, SOLVED, solve_affine_vi
 from nmdp_pin._kernels.solver.affine_vi import AffineVI
 from nmdp_pin._kernels.solver.components import couple_groups
 from nmdp_pin._kernels.solver.force_sets import (
     ForceSets,
+    map_block,
     new_sets,
-    project,
 )
 from nmdp_pin._kernels.solver.responses import responses_of
 from nmdp_pin._kernels.step.outcomes import CONVERGED, HELD, QP_FAILED, SINGULAR
@@ -104,10 +104,11 @@ def _dofs_of_row(
 def _project_rows(V: Array, J: Array, rows: int, dofs: Array, n_dofs: int, out: Array) -> None:
     """Jacobian along coordinates with directions V, for some dofs, shape (m, k)."""
     for e in range(out.shape[0]):
-        for i in range(rows):
-            if V[i, e] != 0.0:
-                for s in range(n_dofs):
-                    out[e, s] += V[i, e] * J[i, dofs[s]]
+        for s in range(n_dofs):
+            total = 0.0
+            for i in range(rows):
+                total += V[i, e] * J[i, dofs[s]]
+            out[e, s] = total
 
 
 @jit
@@ -290,11 +291,11 @@ def _write_forces(
     system: System, stage: Stage, at: StageIterate, vi: AffineVI, f: Array, w1: Array
 ) -> None:
     """Write the coordinates of the contacts and joints, moved into their sets."""
-    first = vi.sets.first
+    first, Phi, still = vi.sets.first, vector(f.size), zero_vector(f.size)
     for b in range(at.n_active[0]):
         row, total = at.active[b], 1.0
         if system.forces and row < stage.contacts.n[0]:
-            _clip(vi.sets, b, vi.rounding[b], f[first[b] : first[b + 1]])
+            _clip(vi.sets, b, vi.rounding[b], f, still, Phi)
         if not system.forces:  # to the last bit weights are at least zero, and one at most in sum
             total = 0.0
             for e in range(first[b], first[b + 1]):
@@ -306,9 +307,9 @@ def _write_forces(
 
 
 @jit
-def _clip(sets: ForceSets, b: int, none: float, f: Array) -> None:
+def _clip(sets: ForceSets, b: int, none: float, f: Array, still: Array, Phi: Array) -> None:
     """Move a force to its cone, from which it may be off by a tolerance; clear rounding errors."""
-    Phi, z, X, Y, still = zero_vector(3), vector(3), matrix(3, 3), matrix(3, 3), zero_vector(3)
-    project(sets, b, f, still, math.inf, Phi, X, Y, z)
-    for e in range(3):
-        f[e] = f[e] - Phi[e] if f[2] > none else 0.0
+    begin = sets.first[b]
+    map_block(sets, b, f, still, math.inf, Phi)
+    for e in range(begin, begin + 3):
+        f[e] = f[e] - Phi[e] if f[begin + 2] > none else 0.0
