@@ -204,7 +204,8 @@ class Nmdp(Integrator):
 
         They are where they are expected at the end of the step, on planes.
         """
-        if not (self.candidates.rolling and self.candidates.shaped):
+        table = self.candidates
+        if not (table.rolling and (table.shaped or table.swept)):
             return None
         return self._stepped(state, command, h, np.inf, rolling=False)
 

@@ -104,6 +104,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
     radii = np.array([pair.radius for pair in pairs], dtype=float)
     axes = np.array([pair.semi_axes for pair in pairs]).reshape(-1, 3, 3)
     rows = np.array([pair.row for pair in pairs], np.int64)
+    shapes = tables.kinds[rows, KIND]
     extents = np.array([pair.extent for pair in pairs], dtype=float)
     sizes = extents + radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
     blocks = blocks_of(bodies[kinds != POLYTOPES], len(bodies))
@@ -141,7 +142,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
         polytopes=polytopes,
         pairs=of,
         solids=register(SolidCalls(watched, begin), kinds) if watched else 0,
-        shaped=bool((kinds != SPHERE_PLANE).any()) or max(map(len, tables.rows_of.values())) > 1,
+        shaped=bool((shapes != PLANE).any()) or max(map(len, tables.rows_of.values())) > 1,
+        swept=bool((axes.any(axis=(1, 2)) & (shapes == PLANE)).any()),
         rise=np.zeros(len(pairs)),
         reach=REACH,
         distant=False,

@@ -7,7 +7,7 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.derivative.weight_face import Face
 from nmdp_pin._kernels.geometry.contacts import OVERLAP
 from nmdp_pin._kernels.geometry.planes import place_contacts
-from nmdp_pin._kernels.geometry.touched_surface import is_swept
+from nmdp_pin._kernels.geometry.swept import is_swept
 from nmdp_pin._kernels.step.impacts import MOVES, SUNK, UNLOADED, ends_of, slides_back
 from nmdp_pin._kernels.step.stage_records import StageIterate, System, count_rows
 from nmdp_pin._kernels.step.step_records import Memory, Start

@@ -110,7 +110,8 @@ class ContactPairs:
         polytopes: polytopes, in the frames of their bodies.
         pairs: pairs of polytopes of the candidates, each `N_FEATURES` times, -1: none, shape (k,).
         solids: handle of the pairs of solids, see `SolidCalls`; 0: there are none.
-        shaped: whether there are other kinds than `SPHERE_PLANE`, or several planes of one body.
+        shaped: whether other shapes than planes are touched, or several planes of one body.
+        swept: whether discs or ellipsoids touch planes.
         rise: rates rho / p at which they push out [1/s], shape (k,); see `stage_records.System`.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
@@ -145,6 +146,7 @@ class ContactPairs:
     pairs: Array
     solids: int
     shaped: bool
+    swept: bool
     rise: Array
     reach: float
     distant: bool

@@ -1,4 +1,4 @@
-"""Contacts of spheres with planes, which most scenes have; those of other shapes are called.
+"""Contacts with planes, which most scenes have; those with other shapes are called.
 
 Kernels of other shapes take long to compile. They are called through Python, once for all contacts
 of a scene, and are compiled where a scene has such contacts.
@@ -10,22 +10,38 @@ import math
 
 from numba import objmode
 
-from nmdp_pin._kernels.algebra.vector3 import dot, length, place
+from nmdp_pin._kernels.algebra.vector3 import axpy, dot, length, place
 from nmdp_pin._kernels.compiler.callbacks import call_missed_overlaps, call_overlaps
 from nmdp_pin._kernels.compiler.jit import Array, calling_jit, jit
 from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vector
-from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity
+from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
 from nmdp_pin._kernels.geometry import shape_selection, shapes, shares
 from nmdp_pin._kernels.geometry.contacts import (
     LOST,
-    SPHERE_PLANE,
+    NEARBY,
     ContactFrames,
     ContactPairs,
     Contacts,
     list_contacts,
     reach_of,
 )
-from nmdp_pin._kernels.geometry.shape_table import INDEX, ROTATION, SIZES, axis_of
+from nmdp_pin._kernels.geometry.polytopes import row_of
+from nmdp_pin._kernels.geometry.shape_table import INDEX, KIND, ROTATION, SIZES, axis_of
+from nmdp_pin._kernels.geometry.swept import (
+    is_swept,
+    place_on_plane,
+    rates_of_flat,
+    support_on_plane,
+    turn_axes,
+)
+from nmdp_pin._kernels.geometry.terrain import PLANE
+
+
+@jit
+def is_on_plane(candidates: ContactPairs, k: int) -> bool:
+    """Whether a candidate touches a plane."""
+    holds: bool = candidates.kinds[candidates.rows[k], KIND] == PLANE
+    return holds
 
 
 @jit
@@ -59,13 +75,21 @@ def select_contacts(
     contacts.losses[:] = 0
     M, c, v, x = matrix(4, 3), vector(3), vector(3), vector(3)
     for k in range(candidates.rows.size):
-        if candidates.contact_kinds[k] != SPHERE_PLANE:
+        if not is_on_plane(candidates, k):
             continue
         a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
         relative_placement(P, a, b, M)
         place(M, candidates.local[k], c)
         relative_velocity(P, twists, a, b, c, v, x)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2])) + candidates.radii[k]
+        if is_swept(candidates, k):
+            there = axpy((c[0], c[1], c[2]), h, (v[0], v[1], v[2]))
+            spin(P, twists, a, b, h, candidates.local[k], there, M)
+            at_end = support_on_plane(candidates, contacts, k, M)
+            relative_placement(P, a, b, M)
+            place(M, contacts.held[k], c)
+            contacts.listed[k] = not at_end > reach or not _height(candidates, k, c) > reach
+            continue
         least = _height(candidates, k, c)
         for j in range(3):
             c[j] += h * v[j]
@@ -82,11 +106,15 @@ def missed_contacts(candidates: ContactPairs, P: Array, contacts: Contacts) -> b
     """List candidates besides the contacts that touch at placements P; False where none does."""
     M, c, missed = matrix(4, 3), vector(3), False
     for k in range(candidates.rows.size):
-        if candidates.contact_kinds[k] != SPHERE_PLANE or contacts.listed[k]:
+        if not is_on_plane(candidates, k) or contacts.listed[k]:
             continue
         relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
-        place(M, candidates.local[k], c)
-        if _height(candidates, k, c) < candidates.radii[k]:
+        if is_swept(candidates, k):
+            height = support_on_plane(candidates, contacts, k, M)
+        else:
+            place(M, candidates.local[k], c)
+            height = _height(candidates, k, c)
+        if height < candidates.radii[k]:
             contacts.listed[k] = missed = True
     if candidates.shaped and _missed_shapes(candidates, contacts, P):
         missed = True
@@ -170,13 +198,15 @@ def place_contacts(
         at.surface[i] = candidates.kinds[candidates.surfaces[c], INDEX]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
             at.depth[i] = math.nan
-        elif candidates.contact_kinds[c] == SPHERE_PLANE:
+        elif not is_on_plane(candidates, c):
+            at.depth[i] = 0.0
+        elif contacts.rolls[c]:
+            place_on_plane(candidates, contacts, at, i)
+        else:
             at.depth[i] = candidates.radii[c] - _height(candidates, c, p)
             for j in range(3):
                 n[j] = candidates.shapes[candidates.rows[c], ROTATION + 3 * j + 2]
                 at.arm[i, j] = -candidates.radii[c] * n[j]
-        else:
-            at.depth[i] = 0.0
     if candidates.shaped:
         _place_shapes(candidates, contacts, at)
 
@@ -185,8 +215,22 @@ def place_contacts(
 def bend_contacts(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Write the curvatures of what touches, and the derivatives N and L of normals and arms.
 
-    Those of planes are 0, as they are from the beginning.
+    Those of points and balls on planes are 0, as they are from the beginning.
     """
+    if not (candidates.shaped or candidates.swept):
+        return
+    E = matrix(3, 3)
+    for i in range(contacts.n[0]):
+        c = contacts.index[i]
+        for j in range(3):
+            for k in range(6):
+                at.N[i, j, k] = at.L[i, j, k] = 0.0
+        # objectives of the papers count what does not touch too, within any reach
+        counts = candidates.distant or candidates.reach == math.inf or at.depth[i] > -NEARBY
+        if contacts.rolls[c] and is_on_plane(candidates, c) and counts:
+            turn_axes(candidates, c, at.placements[i], E)
+            n = row_of(at.normal, i)
+            rates_of_flat(E, axpy(row_of(at.arm, i), candidates.radii[c], n), n, at.L[i])
     if candidates.shaped:
         _bend_shapes(candidates, contacts, at)
 

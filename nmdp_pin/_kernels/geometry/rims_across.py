@@ -14,21 +14,14 @@ import numpy as np
 from nmdp_pin._kernels.algebra.vector3 import Vector3, axpy, dot, length, scaled
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.contacts import DISC, N_ROUNDED, ContactPairs, Contacts
-from nmdp_pin._kernels.geometry.polytopes import row_of
 from nmdp_pin._kernels.geometry.primitives import CAPSULE, CONE, CYLINDER, ELLIPSOID, SPHERE
 from nmdp_pin._kernels.geometry.shape_table import KIND, axis_of, tip_sine
+from nmdp_pin._kernels.geometry.swept import arm_of
 from nmdp_pin._kernels.geometry.touched_surface import ACROSS, distance_to, surface_at
 
 _SIDE = 0.1  # [-] cosine to which a normal is that of a side
 _PLACES = 24  # around a rim, beside which its least distances are
 _OPPOSITE = 1e-9  # [-] length of the sum of two directions that are opposite
-
-
-@jit
-def arm_of(E: Array, u: Vector3) -> Vector3:
-    """The vector sum_j u_j e_j."""
-    along = axpy(scaled(row_of(E, 0), u[0]), u[1], row_of(E, 1))
-    return axpy(along, u[2], row_of(E, 2))
 
 
 @jit

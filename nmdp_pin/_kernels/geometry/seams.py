@@ -41,8 +41,8 @@ from nmdp_pin._kernels.geometry.polytopes import (
 from nmdp_pin._kernels.geometry.primitives import BOX
 from nmdp_pin._kernels.geometry.ridges import touched_polytope
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, SIZES, axis_of, seen_from
+from nmdp_pin._kernels.geometry.swept import is_swept
 from nmdp_pin._kernels.geometry.terrain import MESH, describe, shape_distance
-from nmdp_pin._kernels.geometry.touched_surface import is_swept
 from nmdp_pin._kernels.geometry.triangles import SAME, descend_to_minimum, describe_minimum
 
 BESIDE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one

@@ -24,7 +24,6 @@ from nmdp_pin._kernels.geometry.contacts import (
     OVERLAP,
     POLYTOPES,
     SPHERE_MESH,
-    SPHERE_PLANE,
     ContactPairs,
     Contacts,
     reach_of,
@@ -34,11 +33,11 @@ from nmdp_pin._kernels.geometry.polytopes import row_of
 from nmdp_pin._kernels.geometry.rims_across import is_spare
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, OF_MESH
 from nmdp_pin._kernels.geometry.support_points import support_point
-from nmdp_pin._kernels.geometry.terrain import MESH
+from nmdp_pin._kernels.geometry.swept import is_swept
+from nmdp_pin._kernels.geometry.terrain import MESH, PLANE
 from nmdp_pin._kernels.geometry.touched_surface import (
     distance_to,
     has_faces,
-    is_swept,
     seen_faces,
     surface_at,
 )
@@ -84,7 +83,7 @@ def _select_block(
     relative_placement(P, a, b, M)  # only blocks of polytopes are of several bodies
     for k in range(begin, stop):
         row, kind = candidates.rows[k], candidates.contact_kinds[k]
-        if k < end or kind == SPHERE_PLANE:
+        if k < end or candidates.kinds[row, KIND] == PLANE:
             continue
         contacts.listed[k] = False
         if kind == OVERLAP:
@@ -267,7 +266,7 @@ def _list_missed(
     relative_placement(P, candidates.bodies[begin, 0], candidates.bodies[begin, 1], M)
     for k in range(begin, stop):
         kind = candidates.contact_kinds[k]
-        if kind == SPHERE_PLANE or kind == OVERLAP:
+        if candidates.kinds[candidates.rows[k], KIND] == PLANE or kind == OVERLAP:
             continue
         if kind == POLYTOPES:
             if k >= end:

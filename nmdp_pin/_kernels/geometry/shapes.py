@@ -16,7 +16,6 @@ from nmdp_pin._kernels.geometry.contacts import (
     OVERLAP,
     POLYTOPES,
     REACH,
-    SPHERE_PLANE,
     ContactFrames,
     ContactPairs,
     Contacts,
@@ -33,7 +32,7 @@ from nmdp_pin._kernels.geometry.seams import leave_seams
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND
 from nmdp_pin._kernels.geometry.sides import round_rates
 from nmdp_pin._kernels.geometry.support_points import place_support_point, support_rates
-from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
+from nmdp_pin._kernels.geometry.terrain import MESH, PLANE, turn_tensor
 from nmdp_pin._kernels.geometry.touched_surface import (
     surface_of,
 )
@@ -54,7 +53,7 @@ def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames
         c = contacts.index[i]
         kind = candidates.contact_kinds[c]
         p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
-        if kind == SPHERE_PLANE or math.isnan(at.depth[i]):
+        if candidates.kinds[candidates.rows[c], KIND] == PLANE or math.isnan(at.depth[i]):
             continue
         if kind == OVERLAP:
             at.normal[i] = contacts.planes[c, :3]
@@ -102,15 +101,15 @@ def _place_on_mesh(
 
 @jit
 def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
-    """Curvatures of what touches other shapes, and derivatives N and L of its normals and arms."""
+    """Curvatures of what touches other shapes, and derivatives N and L of its normals and arms.
+
+    Both are 0 before; see `bend_contacts`.
+    """
     for i in range(contacts.n[0]):
         c = contacts.index[i]
-        for j in range(3):
-            for k in range(6):
-                at.N[i, j, k] = at.L[i, j, k] = 0.0
         # objectives of the papers count what does not touch too, within any reach
         counts = candidates.distant or candidates.reach == math.inf or at.depth[i] > -NEARBY
-        if candidates.contact_kinds[c] == SPHERE_PLANE or not counts:
+        if candidates.kinds[candidates.rows[c], KIND] == PLANE or not counts:
             continue
         _bend(candidates, contacts, at, i)
         if contacts.rolls[c]:

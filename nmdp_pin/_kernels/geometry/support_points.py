@@ -1,4 +1,4 @@
-"""Points of discs and ellipsoids nearest to a shape, over which spheres are swept.
+"""Points of discs and ellipsoids nearest to a shape, over which spheres are swept (`swept`).
 
 A disc or an ellipsoid is the set of points c + sum_j u_j e_j, |u| <= 1, with its two or three
 semi-axes e_j. The point that is nearest to a shape, or deepest in it, has |u| = 1, and is where
@@ -28,11 +28,11 @@ from nmdp_pin._kernels.algebra.vector3 import (
     length,
     minus,
     place,
-    rotate_back,
     scaled,
     times,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.geometry.contacts import (
     DISC,
     MOST_LOSSES,
@@ -44,7 +44,6 @@ from nmdp_pin._kernels.geometry.contacts import (
 from nmdp_pin._kernels.geometry.polytopes import row_of
 from nmdp_pin._kernels.geometry.primitives import BOX
 from nmdp_pin._kernels.geometry.rims_across import (
-    arm_of,
     between,
     is_rounded,
     is_spare,
@@ -52,34 +51,30 @@ from nmdp_pin._kernels.geometry.rims_across import (
     note_side,
 )
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, axis_of
+from nmdp_pin._kernels.geometry.swept import (
+    AIMED,
+    STANDING,
+    arm_of,
+    direction_of,
+    hold_point,
+    rates_of_flat,
+    slopes_along,
+    turn_axes,
+    turned_to_slot,
+)
 from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.geometry.touched_surface import (
     AHEAD,
     BEFORE,
     has_faces,
-    slopes_along,
     surface_at,
     surface_of,
-    turned_axes,
 )
 from nmdp_pin._kernels.geometry.triangles import SAME, descend_to_minimum, describe_minimum
 
-_STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
-_AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
-_LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
+_LOOSE = 1e-6  # [-] slope as `AIMED`, beyond which the distance has no least where faces meet
 _STEPS, _NEAR = 30, 1e-3  # steps down the slopes to such a point, and the last one [-]
 _TURNS = 20  # largest number of Newton steps to a support point, or halves of them
-
-
-@jit
-def _direction_of(E: Array, arm: Vector3) -> Vector3:
-    """The coefficients u_j of a vector sum_j u_j e_j."""
-    u, least = slopes_along(E, arm), _AIMED * dot(E[0], E[0])
-    return (
-        u[0] / max(dot(E[0], E[0]), least),
-        u[1] / max(dot(E[1], E[1]), least),
-        u[2] / max(dot(E[2], E[2]), least),
-    )
 
 
 @jit
@@ -90,9 +85,10 @@ def support_point(
 
     With `minimum` it is that of the local minimum of the distance to a mesh; see `surface_at`.
     """
-    c, x, slope = np.empty(3), np.empty(3), 0.0
+    c, E, slope = vector(3), matrix(3, 3), 0.0
     place(M, candidates.local[k], c)
-    E, middle = turned_axes(candidates, k, M), (c[0], c[1], c[2])
+    turn_axes(candidates, k, M, E)
+    middle = (c[0], c[1], c[2])
     size, disc = length(row_of(E, 0)), candidates.contact_kinds[k] == DISC
     u = (1.0, 0.0, 0.0)  # without a nearest point, the first semi-axis is chosen
     _, n = surface_at(candidates, contacts, k, middle, minimum)
@@ -126,15 +122,10 @@ def support_point(
     elif found:
         u = v
     else:
-        for _ in range(candidates.slots[k] if disc else 0):
-            u = (-u[1], u[0], 0.0)
+        u = turned_to_slot(candidates, k, u)
     arm = arm_of(E, u)
-    for j in range(3):
-        x[j] = arm[j]
-    rotate_back(M, x, contacts.held[k])
-    for j in range(3):
-        contacts.held[k, j] += candidates.local[k, j]
-    nearest = candidates.slots[k] == 0 and slope > _STANDING * size
+    hold_point(candidates, contacts, k, M, arm)
+    nearest = candidates.slots[k] == 0 and slope > STANDING * size
     contacts.rolls[k] = contacts.rolling and (nearest or rounded or not disc)
     if rounded and contacts.rolling:
         if not found or is_spare(candidates, contacts, k):
@@ -176,11 +167,12 @@ def place_support_point(
 ) -> None:
     """Contact i at its support point, found by Newton's method from the point that is held."""
     c, M, centre = contacts.index[i], at.placements[i], at.centre[i]
-    row, own, E = candidates.rows[c], np.empty((3, 3)), turned_axes(candidates, c, M)
+    row, own, E = candidates.rows[c], np.empty((3, 3)), matrix(3, 3)
+    turn_axes(candidates, c, M, E)
     held, H = row_of(at.centre, i), at.curvature[i]
     place(M, candidates.local[c], centre)
     middle = row_of(at.centre, i)
-    u, size = _direction_of(E, minus(held, middle)), length(row_of(E, 0))
+    u, size = direction_of(E, minus(held, middle)), length(row_of(E, 0))
     felt, second = True, candidates.slots[c] > 0
     if is_rounded(candidates, contacts, c):
         one, other, count = least_of_rim(candidates, contacts, c, E, middle, u)
@@ -205,14 +197,14 @@ def place_support_point(
             phi, n, bends = surface_of(candidates, contacts, c, x, own)
             if bends:
                 turn_tensor(candidates.shapes, row, own, at.curvature, i)
-        if phi > before + _AIMED * size and turn < _TURNS - 1:  # too far: back half the way
+        if phi > before + AIMED * size and turn < _TURNS - 1:  # too far: back half the way
             step = scaled(step, 0.5)
             u = axpy(start, -1.0, step)
             u = scaled(u, 1.0 / length(u))
             continue
         g = slopes_along(E, n)
         tangent = axpy(g, -dot(g, u), u)
-        if length(tangent) <= _AIMED * size or turn == _TURNS - 1:
+        if length(tangent) <= AIMED * size or turn == _TURNS - 1:
             break
         before, start, step = phi, u, axpy(u, 1.0 / length(g), g)
         if bends:
@@ -252,7 +244,7 @@ def _solve_on_sphere(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> 
     bent = dot(b, (dot(row_of(K, 0), b), dot(row_of(K, 1), b), dot(row_of(K, 2), b)))
     pull = -along if bent > along * dot(b, b) else abs(along)
     for j in range(3):
-        K[j, j] += pull + _AIMED * length(row_of(E, 0))
+        K[j, j] += pull + AIMED * length(row_of(E, 0))
     x, y, z = row_of(K, 0), row_of(K, 1), row_of(K, 2)
     yz = cross(y, z)
     total = axpy(scaled(yz, b[0]), b[1], cross(z, x))
@@ -270,24 +262,23 @@ def support_rates(
     the arm changes by dphi x sum_j u_j e_j + sum_j du_j e_j - r dn.
     """
     c, bends = contacts.index[i], at.curved[i]
-    r, E, none = candidates.radii[c], turned_axes(candidates, c, at.placements[i]), (0.0, 0.0, 0.0)
-    n = row_of(at.normal, i)
-    arm, g = axpy(row_of(at.arm, i), r, n), slopes_along(E, n)
-    u = _direction_of(E, arm)
+    r, E, n = candidates.radii[c], matrix(3, 3), row_of(at.normal, i)
+    turn_axes(candidates, c, at.placements[i], E)
+    arm = axpy(row_of(at.arm, i), r, n)
+    if not bends:
+        rates_of_flat(E, arm, n, L)
+        return
+    g, u = slopes_along(E, n), direction_of(E, arm)
     for k in range(6):
         dx = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
         swing = cross(turn, arm)
-        y, change = axpy(dx, 1.0, swing), cross(n, turn)
-        if bends:
-            change = axpy(change, 1.0, times(at.curvature[i], y))
-        dg = slopes_along(E, change)
+        y = axpy(dx, 1.0, swing)
+        dg = slopes_along(E, axpy(cross(n, turn), 1.0, times(at.curvature[i], y)))
         dg = axpy(dg, -dot(dg, u), u)
-        du = scaled(dg, 1.0 / max(length(g), _AIMED * length(row_of(E, 0))))
-        if bends:
-            du = _solve_on_sphere(E, at.curvature[i], u, g, dg)
+        du = _solve_on_sphere(E, at.curvature[i], u, g, dg)
         slide = scaled(arm_of(E, du), -1.0)
-        dn = times(at.curvature[i], axpy(y, 1.0, slide)) if bends else none
+        dn = times(at.curvature[i], axpy(y, 1.0, slide))
         for j in range(3):
             N[j, k] = dn[j]
             L[j, k] = swing[j] + slide[j] - r * dn[j]

@@ -16,13 +16,8 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.geometry.contacts import (
-    DISC,
-    ELLIPSOID_SURFACE,
-    MOST_LOSSES,
-    ContactPairs,
-    Contacts,
-)
+from nmdp_pin._kernels.compiler.record import matrix, vector
+from nmdp_pin._kernels.geometry.contacts import MOST_LOSSES, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import BORDER, RESTING, row_of
 from nmdp_pin._kernels.geometry.primitives import BOX, CONE, CYLINDER, revolved_hessian
 from nmdp_pin._kernels.geometry.shape_table import (
@@ -34,6 +29,7 @@ from nmdp_pin._kernels.geometry.shape_table import (
     seen_from,
     tip_sine,
 )
+from nmdp_pin._kernels.geometry.swept import is_swept, slopes_along, turn_axes
 from nmdp_pin._kernels.geometry.terrain import (
     MESH,
     describe,
@@ -129,7 +125,8 @@ def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array, towards: 
         towards: direction out of the shape in which it overlaps the candidate's least, 0: in none.
     """
     row, faces, nearest, most = candidates.rows[k], 0, 0, -math.inf
-    out, heights, E = np.empty(3), np.empty(3), turned_axes(candidates, k, M)
+    out, heights, E = vector(3), vector(3), matrix(3, 3)
+    turn_axes(candidates, k, M, E)
     rotate(M, candidates.facing[k], out)
     limit = (candidates.facing[k, 3] + _LEAVING) * length((out[0], out[1], out[2]))
     for j in range(3):
@@ -243,26 +240,3 @@ def surface_of(
     phi = shape_distance(candidates.kinds, shapes, row, p)
     normal, bends = describe(candidates.kinds, shapes, row, p, phi, hessian)
     return phi, normal, bends
-
-
-@jit
-def is_swept(candidates: ContactPairs, k: int) -> bool:
-    """Whether the sphere of a candidate is swept over a disc or an ellipsoid."""
-    kind = candidates.contact_kinds[k]
-    holds: bool = kind == DISC or kind == ELLIPSOID_SURFACE
-    return holds
-
-
-@jit
-def turned_axes(candidates: ContactPairs, k: int, M: Array) -> Array:
-    """Semi-axes of a candidate at a placement of its body, shape (3, 3)."""
-    E = np.empty((3, 3))
-    for j in range(3):
-        rotate(M, candidates.semi_axes[k, j], E[j])
-    return E
-
-
-@jit
-def slopes_along(E: Array, n: Vector3) -> Vector3:
-    """The slopes n . e_j."""
-    return dot(n, E[0]), dot(n, E[1]), dot(n, E[2])
