@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from nmdp_pin._kernels.algebra.vector3 import Vector3, dot, length, minus, scaled
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix, zero_vector
 from nmdp_pin._kernels.geometry.polytopes import (
     AS_DEEP,
     CROSSED,
@@ -73,7 +72,10 @@ def separating_direction(
         return n, apart
     for i in range(len(a.vertices)):
         motion = max(motion, length(minus(row_of(a.vertices, i), row_of(before.vertices, i))))
-    of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
+    of_a = matrix(len(a.edges), len(b.normals))
+    of_b = matrix(len(b.edges), len(a.normals))
+    _write_edge_slopes(a, b, of_a)
+    _write_edge_slopes(b, a, of_b)
     for kind in range(3):
         rows = (len(b.normals), len(a.normals), len(a.edges))[kind]
         columns = len(b.edges) if kind == CROSSED else 1
@@ -118,15 +120,13 @@ def separating_direction(
 
 
 @jit
-def _edge_slopes(a: Polytope, b: Polytope) -> Array:
-    """Cosines between edges of polytope a and normals of polytope b, shape (e, f)."""
-    slopes = np.empty((len(a.edges), len(b.normals)))
+def _write_edge_slopes(a: Polytope, b: Polytope, slopes: Array) -> None:
+    """Write cosines between edges of polytope a and normals of polytope b, shape (e, f)."""
     for i in range(len(a.edges)):
         _, e = edge_of(a, i)
         size = length(e)
         for f in range(len(b.normals)):
             slopes[i, f] = dot(e, b.normals[f]) / size
-    return slopes
 
 
 @jit
@@ -176,7 +176,10 @@ def find_features(
         n = _find_vertices(
             b, a, scaled(towards, -1.0), least, limit, feature_margin, ON_A, features, gaps, n
         )
-    of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
+    of_a = matrix(len(a.edges), len(b.normals))
+    of_b = matrix(len(b.edges), len(a.normals))
+    _write_edge_slopes(a, b, of_a)
+    _write_edge_slopes(b, a, of_b)
     for i in range(len(a.edges)):
         p, e = edge_of(a, i)
         for j in range(len(b.edges)):
@@ -239,14 +242,14 @@ def _find_vertices(
 
     Those closer than `lowest` are left out.
     """
-    near, least = np.zeros(len(a.vertices), np.bool_), _lowest(a.vertices, towards)
+    near, least = zero_vector(len(a.vertices)), _lowest(a.vertices, towards)
     for i in range(len(a.edges)):
         for k in range(2, 4):
             f = a.edges[i, k]
             if f >= 0 and dot(towards, a.normals[f]) < -_FACING:
-                near[a.edges[i, 0]] = near[a.edges[i, 1]] = True
+                near[a.edges[i, 0]] = near[a.edges[i, 1]] = 1.0
     for v in range(len(a.vertices)):
-        if n == len(gaps) or not (near[v] or dot(towards, a.vertices[v]) < least + _LOWEST):
+        if n == len(gaps) or not (near[v] > 0.0 or dot(towards, a.vertices[v]) < least + _LOWEST):
             continue
         x, most, face = row_of(a.vertices, v), _FACING, -1
         for f in range(len(b.normals)):

@@ -8,6 +8,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.vector3 import axpy, dot, length, minus, place, scaled
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
 from nmdp_pin._kernels.geometry.contacts import (
     N_FEATURES,
@@ -59,7 +60,7 @@ def select_features(
     for i in range(k, k + N_FEATURES):
         contacts.features[i], contacts.listed[i] = NONE, False
     contacts.directions[pair] = 0.0
-    M, c, v, work = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
+    M, c, v, work = matrix(4, 3), vector(3), vector(3), vector(3)
     relative_placement(P, a, b, M)
     place(M, polytopes.centres[first], c)
     relative_velocity(P, twists, a, b, c, v, work)
@@ -93,7 +94,7 @@ def missed_features(candidates: ContactPairs, P: Array, contacts: Contacts, k: i
     """List features of polytopes that touch at placements P besides the contacts; False: none."""
     polytopes, pair = candidates.polytopes, candidates.pairs[k]
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
-    M, c = np.empty((4, 3)), np.empty(3)
+    M, c = matrix(4, 3), vector(3)
     relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
     place(M, polytopes.centres[first], c)
     beside = length(minus((c[0], c[1], c[2]), row_of(polytopes.centres, second)))

@@ -16,6 +16,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import vector
 from nmdp_pin._kernels.geometry.contacts import (
     LOST,
     MOST_LOSSES,
@@ -91,7 +92,7 @@ def curves_at(
     if contacts.features[c, 0] == CROSSED_ROUND:
         return rim_at(candidates, contacts, at, i)
     first, second = polytopes.pairs[candidates.pairs[c]]
-    b, turned = touched_polytope(candidates, candidates.pairs[c]), np.empty(3)
+    b, turned = touched_polytope(candidates, candidates.pairs[c]), vector(3)
     _, own = edge_of(polytope(polytopes, first), contacts.features[c, 1])
     q, f = edge_of(b, contacts.features[c, 2])
     rotate(at.placements[i], np.array(own), turned)

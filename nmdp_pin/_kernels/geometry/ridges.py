@@ -23,6 +23,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import indices, vector
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import (
     CROSSED,
@@ -79,10 +80,13 @@ def find_ridges(
         features: output, kinds, features of a and of the mesh, shape (k, 3).
         gaps: output, distances of the features [m], shape (k,).
     """
-    low, high, stack = np.empty(3), np.empty(3), np.empty(DEPTH, np.int64)
+    low, high, stack = vector(3), vector(3), indices(DEPTH)
     for j in range(3):
-        low[j] = min(before.vertices[:, j].min(), a.vertices[:, j].min()) - limit - a.rounding
-        high[j] = max(before.vertices[:, j].max(), a.vertices[:, j].max()) + limit + a.rounding
+        low[j], high[j] = math.inf, -math.inf
+        for i in range(len(a.vertices)):
+            x, y = before.vertices[i, j], a.vertices[i, j]
+            low[j], high[j] = min(low[j], x, y), max(high[j], x, y)
+        low[j], high[j] = low[j] - limit - a.rounding, high[j] + limit + a.rounding
     stack[0], found, centre = 1, 0, middle(before)
     leaf, left = next_leaf(mesh, m, low, high, 0.0, stack, 1)
     while leaf >= 0:
@@ -271,7 +275,7 @@ def side_at(
 
     The centre c is the first end of the axis.
     """
-    c, turned = contacts.index[i], np.empty(3)
+    c, turned = contacts.index[i], vector(3)
     own = polytope(candidates.polytopes, candidates.polytopes.pairs[candidates.pairs[c], 0])
     rotate(at.placements[i], np.array(edge_of(own, contacts.features[c, 1])[1]), turned)
     e = (turned[0], turned[1], turned[2])

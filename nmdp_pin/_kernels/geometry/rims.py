@@ -27,6 +27,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import vector
 from nmdp_pin._kernels.geometry.circles import (
     FIRST_CROSSING,
     NEAREST,
@@ -229,7 +230,7 @@ def freeze_crossing(
     It is the centre of the rim, and the arm to the place in the place of the normal. Without
     contacts that move it is the point that touches, and the plane.
     """
-    part, j, local = contacts.features[i, 1], contacts.features[i, 2], np.empty(3)
+    part, j, local = contacts.features[i, 1], contacts.features[i, 2], vector(3)
     axis, centre, second = _rim_axis(a), row_of(a.vertices, 0), candidates.pairs[i]
     second = candidates.polytopes.pairs[second, 1]
     if is_rim(candidates.polytopes, second):
@@ -277,7 +278,7 @@ def rim_at(
         they touch.
     """
     c, polytopes = contacts.index[i], candidates.polytopes
-    pair, part, turned = candidates.pairs[c], contacts.features[c, 1], np.empty(3)
+    pair, part, turned = candidates.pairs[c], contacts.features[c, 1], vector(3)
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
     v, b, none = _first_vertex(candidates, c), polytope(polytopes, second), (0.0, 0.0, 0.0)
     rotate(at.placements[i], polytopes.vertices[v + 1] - polytopes.vertices[v], turned)

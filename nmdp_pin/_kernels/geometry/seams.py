@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
     axpy,
@@ -21,6 +19,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.geometry.contacts import (
     MOST_LOSSES,
     POLYTOPES,
@@ -123,7 +122,7 @@ def _is_at_seam(candidates: ContactPairs, contacts: Contacts, at: ContactFrames,
         return False
     n, mesh, foot = row_of(at.normal, i), candidates.triangles, _foot(at, i)
     if kind == ON_A:
-        turned = np.empty(3)
+        turned = vector(3)
         rotate_back(at.placements[i], at.normal[i], turned)
         n, foot = (-turned[0], -turned[1], -turned[2]), row_of(contacts.held, c)
     below = axpy(foot, -_LEDGE, n)
@@ -182,7 +181,7 @@ def _is_filled(candidates: ContactPairs, c: int, p: Vector3) -> bool:
 @jit
 def _way_out(candidates: ContactPairs, row: int, p: Vector3, n: Vector3) -> tuple[Vector3, float]:
     """Direction and distance from a point inside a shape to its surface, across a direction n."""
-    shapes, hessian = candidates.shapes, np.empty((3, 3))
+    shapes, hessian = candidates.shapes, matrix(3, 3)
     phi = shape_distance(candidates.kinds, shapes, row, p)
     up, _ = describe(candidates.kinds, shapes, row, p, phi, hessian)
     rise = -phi
@@ -275,7 +274,7 @@ def _rises(
         inside: its depth in the shape [m].
         normal: normal of the contact with the shape, the way out from its edges.
     """
-    hessian, c = np.empty((3, 3)), contacts.index[k]
+    hessian, c = matrix(3, 3), contacts.index[k]
     up = normal
     if inside > SAME:
         up, _ = describe(candidates.kinds, candidates.shapes, row, foot, -inside, hessian)

@@ -16,6 +16,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     place,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
 from nmdp_pin._kernels.geometry.contacts import (
     LOST,
@@ -78,7 +79,7 @@ def _select_block(
     h: float,
 ) -> None:
     """Note which candidates of a block may touch; see `select_shapes`."""
-    M, c, v, x = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
+    M, c, v, x = matrix(4, 3), vector(3), vector(3), vector(3)
     a, b, end = candidates.bodies[begin, 0], candidates.bodies[begin, 1], begin
     relative_placement(P, a, b, M)  # only blocks of polytopes are of several bodies
     for k in range(begin, stop):
@@ -130,12 +131,12 @@ def _are_apart(
     candidates: ContactPairs, block: int, P: Array, twists: Array, h: float, reach: float
 ) -> bool:
     """Whether the ball of a block keeps away from its box by a distance for a time h."""
-    k, M, c = candidates.blocks[block], np.empty((4, 3)), np.empty(3)
+    k, M, c = candidates.blocks[block], matrix(4, 3), vector(3)
     a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
     ball, box, square = candidates.balls[block], candidates.boxes[block], 0.0
     if not box[1, 0] < math.inf:
         return False
-    v, x = np.empty(3), np.empty(3)
+    v, x = vector(3), vector(3)
     relative_placement(P, a, b, M)
     place(M, ball[:3], c)
     relative_velocity(P, twists, a, b, c, v, x)
@@ -174,7 +175,7 @@ def _add_places(
         end += 1
     if end == k + 1:
         return end
-    c, found = np.empty(3), np.empty(N_MINIMA - 1, np.int64)
+    c, found = vector(3), np.empty(N_MINIMA - 1, np.int64)
     size = length(row_of(candidates.semi_axes[k], 0))
     m, rounding = candidates.kinds[row, OF_MESH], candidates.shapes[row, COORDINATE_ERROR]
     for x in range(local_minima(mesh, m, p, reach + size, rounding, found)):
@@ -262,7 +263,7 @@ def _list_missed(
     candidates: ContactPairs, contacts: Contacts, begin: int, stop: int, P: Array
 ) -> bool:
     """Note candidates of a block that touch at placements P; see `missed_shapes`."""
-    M, c, missed, end = np.empty((4, 3)), np.empty(3), False, begin
+    M, c, missed, end = matrix(4, 3), vector(3), False, begin
     relative_placement(P, candidates.bodies[begin, 0], candidates.bodies[begin, 1], M)
     for k in range(begin, stop):
         kind = candidates.contact_kinds[k]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
     dot,
 )
 from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.geometry.contacts import (
     NEARBY,
     OVERLAP,
@@ -48,7 +47,7 @@ def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames
 
     Placements and centres are known; see `place_contacts`.
     """
-    hessian = np.empty((3, 3))
+    hessian = matrix(3, 3)
     for i in range(contacts.n[0]):
         c = contacts.index[i]
         kind = candidates.contact_kinds[c]
@@ -136,7 +135,7 @@ def _bend(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: in
         return
     if kind == OVERLAP:  # on a plane
         return
-    own = np.empty((3, 3))
+    own = matrix(3, 3)
     p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
     _, _, curved = surface_of(candidates, contacts, c, p, own)
     at.curved[i] = curved

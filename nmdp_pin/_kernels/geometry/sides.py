@@ -23,7 +23,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     times,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import zero_matrix
+from nmdp_pin._kernels.compiler.record import matrix, vector, zero_matrix
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import (
     ASIDE,
@@ -145,7 +145,7 @@ def _touch(
     An edge that overlaps a cone touches one of two straight lines, that in which it does less. The
     rim of a cone has contacts of its own.
     """
-    own, turned, least, lines = np.empty((3, 3)), np.empty(3), -math.inf, 0
+    own, turned, least, lines = matrix(3, 3), vector(3), -math.inf, 0
     s, phi, n, found = _nearest_on(candidates, row, p, e, own, H)
     if candidates.kinds[row, KIND] == CONE:
         least_sine = tip_sine(candidates.shapes, row) - ASIDE
@@ -234,7 +234,7 @@ def side_at_edge(
     The edge begins at the centre; H is written as by `_nearest_on`.
     """
     c, polytopes = contacts.index[i], candidates.polytopes
-    pair, edge, turned = candidates.pairs[c], contacts.features[c, 1], np.empty(3)
+    pair, edge, turned = candidates.pairs[c], contacts.features[c, 1], vector(3)
     one = polytope(polytopes, polytopes.pairs[pair, 0])
     rotate(at.placements[i], np.array(edge_of(one, edge)[1]), turned)
     e, row = (turned[0], turned[1], turned[2]), polytopes.rows[polytopes.pairs[pair, 1]]

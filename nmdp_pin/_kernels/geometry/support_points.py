@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
     axpy,
@@ -167,7 +165,7 @@ def place_support_point(
 ) -> None:
     """Contact i at its support point, found by Newton's method from the point that is held."""
     c, M, centre = contacts.index[i], at.placements[i], at.centre[i]
-    row, own, E = candidates.rows[c], np.empty((3, 3)), matrix(3, 3)
+    row, own, E = candidates.rows[c], matrix(3, 3), matrix(3, 3)
     turn_axes(candidates, c, M, E)
     held, H = row_of(at.centre, i), at.curvature[i]
     place(M, candidates.local[c], centre)
@@ -231,7 +229,7 @@ def _solve_on_sphere(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> 
 
     Where K is not positive, as between two places of a rim, g . u counts as if it were.
     """
-    K, HE = np.empty((3, 3)), np.empty((3, 3))
+    K, HE = matrix(3, 3), matrix(3, 3)
     for k in range(3):
         e = times(H, row_of(E, k))
         e = axpy(e, -u[k], times(H, arm_of(E, u)))  # H e_k, without its part along u

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from nmdp_pin._kernels.algebra.vector3 import Vector3, dot
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.geometry.primitives import (
     primitive_distance,
     primitive_hessian,
@@ -67,7 +66,7 @@ def query(
         friction: output, shape (n,).
         shape: output, integers, shape (n,).
     """
-    hessian, other = np.empty((3, 3)), np.empty((3, 3))
+    hessian, other = matrix(3, 3), matrix(3, 3)
     bent = False
     for k in range(len(points)):
         p = (points[k, 0], points[k, 1], points[k, 2])

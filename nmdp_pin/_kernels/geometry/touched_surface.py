@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
     axpy,
@@ -61,7 +59,7 @@ def surface_at(
     The nearest face of a mesh becomes that of the candidate; with `minimum`, the one at the local
     minimum of the distance that is reached from its face.
     """
-    row, hessian = candidates.rows[k], np.empty((3, 3))
+    row, hessian = candidates.rows[k], matrix(3, 3)
     if candidates.kinds[row, KIND] == MESH:
         mesh = candidates.triangles
         face = (

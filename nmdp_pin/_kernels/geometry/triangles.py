@@ -21,7 +21,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
 )
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import record
+from nmdp_pin._kernels.compiler.record import indices, matrix, record
 
 FACE, EDGE, CORNER = 0, 1, 4
 LEAF = 4  # faces of a leaf
@@ -289,7 +289,7 @@ def next_leaf(
 @jit
 def nearest_face(mesh: Triangles, m: int, p: Vector3) -> int:
     """The nearest face of mesh m, the first one of several equally near."""
-    stack, best, least = np.empty(DEPTH, np.int64), -1, math.inf
+    stack, best, least = indices(DEPTH), -1, math.inf
     stack[0] = 1
     leaf, left = next_leaf(mesh, m, p, p, least, stack, 1)
     while leaf >= 0:
@@ -321,7 +321,7 @@ def local_minima(
     """
     if not box_gap(mesh, mesh.trees[m, 0] + 1, p, p) <= limit * limit:
         return 0
-    hessian, most = np.empty((3, 3)), len(found)
+    hessian, most = matrix(3, 3), len(found)
     t, feature, foot = descend_to_minimum(mesh, nearest_face(mesh, m, p), p)
     phi = describe_minimum(mesh, t, feature, foot, p, rounding, hessian)[0]
     if phi > limit:
@@ -329,7 +329,7 @@ def local_minima(
     found[0] = t
     if phi < 0.0 or most == 1:
         return 1
-    stack, feet, squares = np.empty(DEPTH, np.int64), np.empty((most, 3)), np.empty(most)
+    stack, feet, squares = indices(DEPTH), np.empty((most, 3)), np.empty(most)
     stack[0], count, within = 1, 0, limit * limit
     leaf, left = next_leaf(mesh, m, p, p, within, stack, 1)
     while leaf >= 0:
