@@ -1,6 +1,7 @@
 """Trees of joints and contacts as the arrays that kernels take, made by pinocchio."""
 
 from dataclasses import replace
+from types import FunctionType
 
 import numpy as np
 import pinocchio as pin
@@ -37,8 +38,10 @@ KINDS = {
 
 
 def interpreted(kernel):
-    """A kernel that takes any object with the fields of a record."""
-    return getattr(kernel, "py_func", kernel)
+    """A kernel that takes any object with the fields of a record, and has its arrays of NumPy."""
+    function = getattr(kernel, "py_func", kernel)
+    arrays = {"vector": np.zeros, "matrix": lambda m, n: np.zeros((m, n))}
+    return FunctionType(function.__code__, function.__globals__ | arrays)
 
 
 def robot_of(model, points=NO_POINTS, **more):

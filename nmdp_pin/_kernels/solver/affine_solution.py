@@ -32,6 +32,7 @@ from nmdp_pin._kernels.solver.components import (
 from nmdp_pin._kernels.solver.map_newton import Room, new_room, search
 
 SOLVED, HELD_BACK, UNSOLVED = range(3)  # outcomes, the better first
+BRIEF, THOROUGH, ANEW = range(3)  # efforts
 _REDUNDANT = 1e-8  # share of a force by which one that changes no motion stays as it is
 _FAR = 1e-3  # the same, where they would go far
 _FROM_GIVEN, _FROM_NONE, _FROM_HELD = 8, 20, 20  # most iterations
@@ -40,7 +41,7 @@ _LARGEST = (1e-2, 1.0)  # those of what is not solved with them
 
 
 @jit
-def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: bool) -> int:
+def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array, effort: int) -> int:
     """Solve an affine variational inequality, component by component.
 
     The derivative of F by the forces need not be symmetric. Where A is positive definite almost all
@@ -52,7 +53,8 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: bool
         f0: forces at which it is stated, shape (n,).
         f: forces to begin with; output, the solution, shape (n,).
         dq: motion to begin with, that of these forces; output, that of the solution, shape (nv,).
-        thorough: whether to go on, from no forces, where not even its first term helps.
+        effort: BRIEF: end where not even the first term helps; THOROUGH: go on, from no forces;
+            ANEW: begin without forces, since those given have led nowhere before.
 
     Returns:
         SOLVED; HELD_BACK where forces are a solution of the inequality with a term that holds them;
@@ -62,7 +64,7 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: bool
     numbers = np.zeros(len(vi.coupled), np.int64)
     count = number_components(vi.coupled, numbers)
     if count <= 1:
-        return _solve_component(vi, f0, f, dq, thorough)
+        return _solve_component(vi, f0, f, dq, effort)
     worst = SOLVED
     for number in range(count):
         part = part_of(vi, numbers, number)
@@ -74,7 +76,7 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: bool
             g[e] = f[part.coordinates[e]]
         for l in range(dx.size):
             dx[l] = dq[part.dofs[l]]
-        outcome = _solve_component(own, at, g, dx, thorough)
+        outcome = _solve_component(own, at, g, dx, effort)
         for e in range(g.size):
             f[part.coordinates[e]] = g[e]
         for l in range(dx.size):
@@ -84,25 +86,26 @@ def solve_affine_vi(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: bool
 
 
 @jit
-def _solve_component(vi: AffineVI, f0: Array, f: Array, dq: Array, thorough: bool) -> int:
+def _solve_component(vi: AffineVI, f0: Array, f: Array, dq: Array, effort: int) -> int:
     """As `solve_affine_vi`, of one component."""
     room = new_room(vi, order_of(vi.groups, vi.coupled))
     given, moved, held = vector(f.size), vector(dq.size), vector(f.size)
     copy_vector(f, given)
     copy_vector(dq, moved)
     vi.proximal[0] = 0.0
-    if search(vi, f0, f, dq, _REDUNDANT, _FROM_GIVEN, False, False, room):
+    if effort == ANEW:
+        if _search_from_none(vi, f0, f, dq, _REDUNDANT, room):
+            return SOLVED
+    elif search(vi, f0, f, dq, _REDUNDANT, _FROM_GIVEN, False, False, room):
         return SOLVED
     outcome = _approach(vi, f0, given, moved, f, dq, room)
-    if outcome == SOLVED or (outcome == UNSOLVED and not thorough):
+    if outcome == SOLVED or (outcome == UNSOLVED and effort == BRIEF):
         return outcome
     copy_vector(f, held)
-    vi.proximal[0] = 0.0
-    for kept in (_REDUNDANT, _FAR):
-        if not _without_forces(vi, f0, f, dq, room):
-            return UNSOLVED
-        if search(vi, f0, f, dq, kept, _FROM_NONE, False, True, room):
-            return SOLVED
+    if effort != ANEW and _search_from_none(vi, f0, f, dq, _REDUNDANT, room):
+        return SOLVED
+    if _search_from_none(vi, f0, f, dq, _FAR, room):
+        return SOLVED
     if outcome == HELD_BACK:
         copy_vector(held, f)
         return HELD_BACK if _move(vi, f0, f, dq, room) else UNSOLVED
@@ -140,14 +143,13 @@ def _approach(
 
 
 @jit
-def _without_forces(vi: AffineVI, f0: Array, f: Array, dq: Array, room: Room) -> bool:
-    """Write no forces, and the motion that is without them; False where there is none."""
-    clear_vector(room.f)
-    if not _write_motion(vi, f0, room):
-        return False
-    copy_vector(room.f, f)
-    copy_vector(room.right[:, 0], dq)
-    return True
+def _search_from_none(
+    vi: AffineVI, f0: Array, f: Array, dq: Array, kept: float, room: Room
+) -> bool:
+    """Newton's method from no forces and the motion that is without them; see `search`."""
+    vi.proximal[0] = 0.0
+    clear_vector(f)
+    return _move(vi, f0, f, dq, room) and search(vi, f0, f, dq, kept, _FROM_NONE, False, True, room)
 
 
 @jit

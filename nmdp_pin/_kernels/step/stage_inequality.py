@@ -226,7 +226,7 @@ def newton_step(
     slip: float,
     w1: Array,
     dq: Array,
-    thorough: bool,
+    effort: int,
 ) -> int:
     """One iteration: solve the linearised variational inequality.
 
@@ -238,7 +238,7 @@ def newton_step(
         slip: bound on the slip of the stage [m].
         w1: output, coordinates of the contacts and joints, shape (n, m).
         dq: output, shape (nv,).
-        thorough: see `solve_affine_vi`.
+        effort: see `solve_affine_vi`.
 
     Returns:
         CONVERGED, SINGULAR, HELD where the inequality was solved with forces held back by a
@@ -278,7 +278,7 @@ def newton_step(
             for s in range(vi.n_dofs[b]):
                 f[first[b]] -= vi.J_motion[b, 0, s] * dq[vi.dofs[b, s]] / vi.of_load[b, 0]
     if blocks > 0:
-        solved = solve_affine_vi(vi, f0[:n], f, dq, thorough)
+        solved = solve_affine_vi(vi, f0[:n], f, dq, effort)
         outcome = CONVERGED if solved == SOLVED else (HELD if solved == HELD_BACK else QP_FAILED)
     if not (all_finite(f) and all_finite(dq)):
         return SINGULAR

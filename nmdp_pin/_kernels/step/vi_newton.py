@@ -19,6 +19,7 @@ from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.jit import Array, inlined, jit
 from nmdp_pin._kernels.geometry.contacts import MOST_LOSSES, Contacts
 from nmdp_pin._kernels.geometry.polytopes import row_of
+from nmdp_pin._kernels.solver.affine_solution import ANEW, BRIEF, THOROUGH
 from nmdp_pin._kernels.step.outcomes import (
     BUDGET_SPENT,
     CONVERGED,
@@ -166,13 +167,13 @@ def _iterate(
     """
     linearise(system, stage, here, linear)
     near = over <= _NEAR and here.sums[SLIP] <= _NEAR * slip
-    thorough = near or not system.forces
-    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, thorough)
+    effort = THOROUGH if near or not system.forces else BRIEF
+    outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, effort)
     held = outcome == HELD
-    if outcome == QP_FAILED and not thorough:
+    if outcome == QP_FAILED and effort == BRIEF:
         straighten(system, stage, here, linear)
         held = True
-        outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, True)
+        outcome = newton_step(system, stage, here, linear, tolerances.slip, w1, dq, ANEW)
     # so near a solution that an inequality is not solved for rounding errors
     rounded = near and outcome == QP_FAILED
     return CONVERGED if rounded or outcome == HELD else outcome, held
