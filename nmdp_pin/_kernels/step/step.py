@@ -54,6 +54,7 @@ from nmdp_pin._kernels.step.step_start import (
     known_before,
     list_weights,
     open_step,
+    repeats,
     state_stage,
 )
 from nmdp_pin._kernels.step.tolerances import tolerances_of
@@ -103,6 +104,8 @@ def solve_from_guesses(
     outcome, here, there = STALLED, first, first + 1
     for number in range(guesses):
         at = memory.points[here]
+        if number > 0 and repeats(system, options, number, memory):
+            continue
         if not guess(system, options, number, memory, at):
             break
         saturate_at(system, stage, at)

@@ -203,23 +203,43 @@ def _predicts(options: Options) -> bool:
 
 
 @jit
+def _which(options: Options, number: int, memory: Memory) -> int:
+    """Index of a guess in the list; after a sudden command the first one is tried last."""
+    if memory.steady or not _predicts(options):
+        return number
+    return (number + 1) % len(GUESSES)
+
+
+@jit
+def repeats(system: System, options: Options, number: int, memory: Memory) -> bool:
+    """Whether a guess is the one before, since no force is known."""
+    which = _which(options, number, memory)
+    if not system.forces or which != (2 if _predicts(options) else 1):
+        return False
+    for i in range(memory.stage.contacts.n[0] + system.joints.dofs.size):
+        for e in range(memory.w.shape[1]):
+            if memory.w[i, e] != 0.0:
+                return False
+    return True
+
+
+@jit
 def guess(system: System, options: Options, number: int, memory: Memory, at: StageIterate) -> bool:
     """Write initial guess `number` of a stage into a point; False: there are no more.
 
     Most stages take two or three iterations from the first guess. For the others a new guess is
-    better than more iterations (docs/choices.md, 3). After a sudden command the first one is the
-    second of the list, and that of the list the last.
+    better than more iterations (docs/choices.md, 3).
     """
     stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
     h, m = 1.0 / stage.rate, at.w.shape[1]
     if number >= len(GUESSES):
         return False
-    which = number if memory.steady else (number + 1) % len(GUESSES)
+    which = _which(options, number, memory)
     share, weights = GUESSES[which]
     if not _predicts(options):
         if number > (1 if options.restarts and options.warm_start else 0):
             return False
-        which, share, weights = number, 0.0, 1.0 - number
+        share, weights = 0.0, 1.0 - number
     step = vector(at.v.size)
     for l in range(at.v.size):
         step[l] = share * h * stage.v_ref[l]
