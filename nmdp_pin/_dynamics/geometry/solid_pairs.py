@@ -24,6 +24,7 @@ _NOWHERE = np.zeros(3), np.zeros(3)  # direction and point
 _NOT_MOVED = coal.Transform3s.Identity()
 _SAME_SIDE = 0.5  # [-] cosine between directions of one side of a solid
 _SAME = 1e-7  # [m] between depths that count as one
+_KEPT = 4  # answers of coal about a pair
 _ROUNDING, _SHARE = 2e-6, 1e-6  # [m] and of half the extent, to which coal finds overlaps
 
 
@@ -135,6 +136,9 @@ def _joined_to(
             yield from (row, beside)
 
 
+_Answer = tuple[np.ndarray, np.ndarray, float]
+
+
 class SolidCalls:
     """Pairs of solids whose overlap coal finds, and what their contacts feel of it.
 
@@ -166,6 +170,7 @@ class SolidCalls:
         self._centres, self._rotations, self._halves = both, turned, halves
         self._squares = (halves * halves).sum(axis=2)[:, ::-1]  # of the radii of balls [m^2]
         self._rounding = _ROUNDING + _SHARE * halves.max(axis=(1, 2))
+        self._known: list[dict[bytes, _Answer]] = [{} for _ in pairs]
 
     def find(self, contacts: Contacts, P: np.ndarray) -> None:
         """Write how pairs overlap where a step starts; see `Contacts.overlaps`.
@@ -234,16 +239,29 @@ class SolidCalls:
         found: list[int] = np.flatnonzero(near).tolist()
         return found
 
-    def _distance(
+    def _ask(
         self,
         k: int,
         P: np.ndarray,
         variant: coal.GJKVariant = coal.GJKVariant.DefaultGJK,
-    ) -> coal.DistanceResult:
-        """Distance of pair k at placements P, from what the link touches, in its frame."""
-        a, b = self._geometries[k]
-        self.asked[k] += 1
-        return _distance(b, self._unders[k], a, self._top(k, P), variant)
+    ) -> _Answer:
+        """Direction, nearest point of the link and overlap of pair k at P, as coal finds them [m].
+
+        They are in the frame of what the link touches; the overlap is negative where they are apart.
+
+        A step ends where the next one starts, so that the last answers are kept.
+        """
+        known, bodies = self._known[k], self._bodies[k]
+        place = P[bodies].tobytes() + bytes([int(variant)])
+        if place not in known:
+            a, b = self._geometries[k]
+            self.asked[k] += 1
+            while len(known) >= _KEPT:
+                del known[next(iter(known))]
+            found = _distance(b, self._unders[k], a, self._top(k, P), variant)
+            n, point = np.array(found.normal), np.array(found.getNearestPoint2())
+            known[place] = n, point, -found.min_distance
+        return known[place]
 
     def _top(self, k: int, P: np.ndarray) -> coal.Transform3s:
         """Placement of the solid of the link of pair k in the frame of what it touches."""
@@ -258,13 +276,12 @@ class SolidCalls:
         """
         n, point, depth, least = *_NOWHERE, 0.0, np.inf
         for variant in coal.GJKVariant.DefaultGJK, coal.GJKVariant.NesterovAcceleration:
-            overlap = self._distance(k, P, variant)
-            here, depth = np.array(overlap.getNearestPoint2()), -overlap.min_distance
+            towards, here, depth = self._ask(k, P, variant)
             if depth <= 0.0:
-                return np.array(overlap.normal), here, depth, True
-            along = self._depth_along(k, P, overlap.normal)[0]
+                return towards, here, depth, True
+            along = self._depth_along(k, P, towards)[0]
             if along < least:
-                n, point, least = np.array(overlap.normal), here, along
+                n, point, least = towards, here, along
             if least <= self._rounding[k] + AS_DEEP * depth:
                 return n, point, least, True
         return n, point, depth, False
@@ -282,15 +299,14 @@ class SolidCalls:
 
         It is that from which it came, where it was apart at P0, as rows of `before` say.
         """
-        overlap, came, depth = self._distance(k, P), before[k, :3], before[k, 3]
-        n = np.array(overlap.normal)
+        n, point, at_end = self._ask(k, P)
+        came, depth = before[k, :3], before[k, 3]
         if not came.any():
-            at_start = self._distance(k, P0)
-            came, depth = np.array(at_start.normal), -at_start.min_distance
+            came, _, depth = self._ask(k, P0)
         if depth < 0.0 and came @ n < _SAME_SIDE:
             depth, point = self._depth_along(k, P, came)
             return came, point, depth
-        return n, np.array(overlap.getNearestPoint2()), -overlap.min_distance
+        return n, point, at_end
 
     def _hold(
         self, contacts: Contacts, k: int, c: int, n: np.ndarray, point: np.ndarray, P: np.ndarray

@@ -36,7 +36,7 @@ BRIEF, THOROUGH, ANEW = range(3)  # efforts
 _REDUNDANT = 1e-8  # share of a force by which one that changes no motion stays as it is
 _FAR = 1e-3  # the same, where they would go far
 _FROM_GIVEN, _FROM_NONE, _FROM_HELD = 8, 20, 20  # most iterations
-_DECREASING = (1e-3, 1e-3, 1e-4, 1e-4, 1e-5, 1e-5)  # terms that hold forces back
+_DECREASING = (1e-3, 1e-3, 1e-3, 1e-3, 1e-4, 1e-4, 1e-5, 1e-5)  # terms that hold forces back
 _LARGEST = (1e-2, 1.0)  # those of what is not solved with them
 
 
