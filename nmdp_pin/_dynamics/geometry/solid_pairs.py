@@ -247,7 +247,7 @@ class SolidCalls:
     ) -> _Answer:
         """Direction, nearest point of the link and overlap of pair k at P, as coal finds them [m].
 
-        They are in the frame of what the link touches; the overlap is negative where they are apart.
+        They are in the frame of what it touches; the overlap is negative where they are apart.
 
         A step ends where the next one starts, so that the last answers are kept.
         """

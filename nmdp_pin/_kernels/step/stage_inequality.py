@@ -267,7 +267,7 @@ def newton_step(
     f, outcome = vector(n), CONVERGED
     if blocks > 0:
         R = responses_of(vi, linear.A, order, LU, pivots)
-        state_sets(system, stage, at, slip, R, motions[:, 1], vi)
+        state_sets(system, stage, at, slip, R, motions, vi)
     for b in range(k):
         linear.rho[at.active[b]] = vi.sets.rho[b]
     copy_vector(motions[:, 0], dq)

@@ -34,7 +34,7 @@ def state_sets(
     at: StageIterate,
     slip: float,
     R: Array,
-    free: Array,
+    motions: Array,
     vi: AffineVI,
 ) -> None:
     """Write kinds, stiffnesses and bounds of the sets of the active rows.
@@ -45,7 +45,7 @@ def state_sets(
         at: the point.
         slip: bound on the slip of the stage [m].
         R: responses of the dofs of the blocks to their forces, shape (blocks, m, k).
-        free: motion without forces of the rows, shape (nv,).
+        motions: motions with the forces as they are, and without those of the rows, shape (nv, 2).
         vi: output, whose other arrays are written.
     """
     sets, n, largest = vi.sets, stage.contacts.n[0], 0.0
@@ -72,10 +72,10 @@ def state_sets(
             vi.length[b] /= max(force, _LEAST_SCALE * system.tree.weight)
         elif row < n:
             sets.kind[b] = POLYHEDRAL_CONE if system.cone.sides > 0 else ROUND_CONE
-            _state_cone(system, at, b, R, free, vi)
+            _state_cone(system, at, b, R, motions, vi)
         else:
             _state_interval(system, at, b, row - n, vi)
-    largest = _ROUNDING * _largest_motion(vi, free)
+    largest = _ROUNDING * _largest_motion(vi, motions[:, 1])
     for b in range(sets.kind.size):
         if sets.offset[b] > 0.0:
             vi.enough[b] = min(vi.enough[b], _OF_DEPTH * sets.offset[b])
@@ -113,20 +113,24 @@ def _largest_motion(vi: AffineVI, free: Array) -> float:
 
 @jit
 def _state_cone(
-    system: System, at: StageIterate, b: int, R: Array, free: Array, vi: AffineVI
+    system: System, at: StageIterate, b: int, R: Array, motions: Array, vi: AffineVI
 ) -> None:
     """Friction and bound of a contact: the tangent of k d^p at a depth from below the solution's.
 
     It is the depth of the force, but not beyond that of the force that would stop what falls
-    freely, which is the largest of those that could be the solution.
+    freely, or what the other forces press, which is the largest of those that could be the
+    solution. What is apart is not pressed yet.
     """
     row, cone, sets = at.active[b], system.cone, vi.sets
     depth = at.places.depth[row]
     sets.friction[b], vi.depth[b] = at.places.friction[row], depth
-    falling = depth
+    pressed, falling = depth, depth
     for s in range(vi.n_dofs[b]):
         vi.of_depth[b, s] = -vi.J_force[b, 2, s]
-        falling += vi.of_depth[b, s] * free[vi.dofs[b, s]]
+        pressed += vi.of_depth[b, s] * motions[vi.dofs[b, s], 0]
+        falling += vi.of_depth[b, s] * motions[vi.dofs[b, s], 1]
+    if depth > 0.0:
+        falling = max(falling, pressed)
     if not cone.stiffness < math.inf:
         return
     load = max(at.w[row, 2], 0.0)
