@@ -89,7 +89,7 @@ def _compile(shared: None, part: Part) -> None:
 
 
 def _compile_shapes(scenario: Scenario, setup: Setup) -> None:
-    """Compile what steps call for contacts of other shapes than spheres on planes."""
+    """Compile what steps call for contacts with other shapes than planes."""
     for kernel, types in _shape_kernels(setup):
         kernel.compile(types)
 

@@ -208,7 +208,7 @@ def _joint_rates(
         sets.stops[0, 1] = max(joints.lower[j] - place, -_FAR)
         sets.stops[0, 2] = max(place - joints.upper[j], -_FAR)
     f, F, Phi = at.w[row, :1], at.work[row, :1], out.Phi[x, :1]
-    X, Y, z = out.X[x, :1, :1], out.Y[x, :1, :1], out.z[x, :1]
+    X, Y, z = out.X[x], out.Y[x], out.z[x]
     inside = project(sets, 0, f, F, 0.0, Phi, X, Y, z) == 1
     margin = min(f[0] - least, least + width - f[0])
     out.near[x] = margin <= _ROUNDING * width if inside else abs(F[0]) <= known

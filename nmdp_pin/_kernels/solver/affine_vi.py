@@ -128,7 +128,7 @@ def natural_map(
             row = interval_row(vi.sets, b, f[begin], F[0], depth)
             at.piece[b], at.Phi[begin], at.X[b, 0, 0], at.Y[b, 0, 0], at.z[b, 0] = row
         else:
-            Phi, X, Y, z = at.Phi[begin:end], at.X[b, :m, :m], at.Y[b, :m, :m], at.z[b, :m]
+            Phi, X, Y, z = at.Phi[begin:end], at.X[b], at.Y[b], at.z[b]
             at.piece[b] = project(vi.sets, b, f[begin:end], F[:m], depth, Phi, X, Y, z)
         for e in range(begin, end):
             square += (vi.length[b] * at.Phi[e]) ** 2

@@ -113,9 +113,9 @@ def project(
         F: motions along them, shape (m,).
         depth: depth of a contact, motion of a joint since its distances were taken [m, rad].
         Phi: output, shape (m,).
-        X: output, shape (m, m).
-        Y: output, shape (m, m).
-        z: output, shape (m,).
+        X: output, shape (>= m, >= m).
+        Y: output, shape (>= m, >= m).
+        z: output, shape (>= m,).
     """
     m = Phi.size
     for i in range(m):
