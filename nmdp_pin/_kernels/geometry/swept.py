@@ -111,7 +111,8 @@ def support_on_plane(candidates: ContactPairs, contacts: Contacts, k: int, M: Ar
     hold_point(candidates, contacts, k, M, arm)
     nearest = candidates.slots[k] == 0 and slope > STANDING * size
     contacts.rolls[k] = contacts.rolling and (nearest or candidates.contact_kinds[k] != DISC)
-    return dot(axpy((c[0], c[1], c[2]), 1.0, arm), n) - candidates.shapes[row, SIZES]
+    value: float = dot(axpy((c[0], c[1], c[2]), 1.0, arm), n) - candidates.shapes[row, SIZES]
+    return value
 
 
 @jit
