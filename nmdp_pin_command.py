@@ -1,5 +1,7 @@
 """The command `nmdp-pin`, which is outside the package so that Ctrl-C can end its imports."""
 
+import atexit
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ def main() -> None:
     """Run the command line; Ctrl-C ends it with one line already while it is imported."""
     with ended_at_once():
         from nmdp_pin._cli import main as run
+    atexit.register(gc.freeze)  # a search for what compilation left would take seconds at the end
     run()
 
 

@@ -41,11 +41,6 @@ from nmdp_pin._simulator.step_control import ErrorControl
 if TYPE_CHECKING:
     from nmdp_pin.viz.viewer import Viewer
 
-_COMPILES = (
-    "compiling the kernels of steps and of shapes, once, on two cores; those of other methods, of "
-    "rollouts and of derivatives take more when they are first used (all: nmdp-pin compile)"
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunCommand:
@@ -96,8 +91,6 @@ class RunCommand:
             setup = scenario.build(visuals=self.view or bool(self.html or self.video))
             warnings = [] if self.quiet else start_warnings(setup)
             if parts := parts_of(scenario, setup):
-                if not self.quiet:
-                    note(_COMPILES)
                 compilation.start()
                 compile_parts(parts)
             compile_kernels(scenario, setup)

@@ -40,6 +40,10 @@ _NEEDED: dict[tuple[str, ...], list[tuple[str, str, str]]] = {  # module, packag
     FILMS: [("vtkmodules", "vtk", "video"), ("av", "av", "video")],
 }
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_COMPILES = (
+    "compiling the kernels of this scene, once; those of other shapes, methods, rollouts and "
+    "derivatives take more when they are first used (all: nmdp-pin compile)"
+)
 _INTERVAL = 0.1  # [s] between two drawings, so that drawing costs no run anything
 
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
@@ -138,7 +142,7 @@ def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
 
 
 class Compilation(logging.Handler):
-    """Context in which a line counts the seconds of the compilation of kernels, if there is one."""
+    """Context in which a compilation of kernels is announced, and a line counts its seconds."""
 
     def __init__(self, *, quiet: bool) -> None:
         super().__init__()
@@ -163,6 +167,7 @@ class Compilation(logging.Handler):
     def start(self) -> None:
         """Begin to count, if that has not begun."""
         if not (self._line.tasks or self._quiet):
+            note(_COMPILES)
             self._line.add_task("compiling, once:")
             self._line.start()
 

@@ -5,6 +5,7 @@ import functools
 import math
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
+import numba
 import numpy as np
 from pydantic import Field
 
@@ -198,6 +199,12 @@ class Nmdp(Integrator):
             share=_SHARE,
             minimiser=self._handle,
         )
+
+    def is_kept(self) -> bool:
+        """Whether the kernel of its steps is on disk."""
+        kernel: Any = make_step
+        kept: bool = kernel.is_kept((numba.typeof(self._step(np.inf)),))
+        return kept
 
     def rough_step(self, state: State, command: CommandSource, h: float) -> StepResult | None:
         """See `Integrator.rough_step`: contacts that move along curved surfaces are held.

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
+from nmdp_pin._integrators.nmdp import Nmdp
 from nmdp_pin._kernels.geometry import shape_selection, shapes, shares
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side
 from nmdp_pin._runs.run import compile_kernels
@@ -50,14 +51,15 @@ def all_parts() -> list[Part]:
 
 
 def parts_of(scenario: Scenario, setup: Setup) -> list[Part]:
-    """The parts of a step of a scenario; none where its kernels are one part, or are kept.
+    """The parts of a step of a scenario; none where its kernels are one part, or some are kept.
 
-    Kernels of shapes are a part of their own. Where they are kept, those of steps mostly are.
+    Kernels of shapes are a part of their own.
     """
-    if not (_KEEPS and setup.simulator.integrator.candidates.shaped):
+    integrator = setup.simulator.integrator
+    if not (_KEEPS and integrator.candidates.shaped):
         return []
     kernel, types = _shape_kernels(setup)[0]
-    if kernel.is_kept(types):
+    if kernel.is_kept(types) or (isinstance(integrator, Nmdp) and integrator.is_kept()):
         return []
     return [(use, scenario.resolved()) for use in ("step", "shapes")]
 
@@ -89,7 +91,7 @@ def _compile(shared: None, part: Part) -> None:
 
 
 def _compile_shapes(scenario: Scenario, setup: Setup) -> None:
-    """Compile what steps call for contacts of other shapes than spheres on planes."""
+    """Compile what steps call for contacts with other shapes than planes."""
     for kernel, types in _shape_kernels(setup):
         kernel.compile(types)
 
@@ -100,8 +102,7 @@ def _shape_kernels(setup: Setup) -> list[tuple[Any, tuple[Any, ...]]]:
     contacts, at = form.new_stage().contacts, form.new_point().places
     pairs, places, table = form.candidates, np.zeros((1, 4, 3)), np.zeros((1, 6))
     called: tuple[tuple[Any, tuple[Any, ...]], ...] = (
-        (shape_selection.select_shapes, (places, table, 0.0)),
-        (shape_selection.missed_shapes, (places,)),
+        (shape_selection.select_shapes, (places, table, 0.0, True)),
         (shapes.place_shapes, (at,)),
         (shapes.bend_shapes, (at,)),
         (shares.share_depths, (at, np.zeros(1, bool), np.zeros(1))),

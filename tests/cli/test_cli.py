@@ -74,12 +74,13 @@ def test_run_writes_what_it_was_asked_for(tmp_path, capsys):
 
 
 def test_a_compilation_is_counted(capsys):
-    """One line says how long it took; nothing is said where none is made, or with --quiet."""
+    """One line says what is compiled, one how long it took; none with --quiet, or without one."""
     logger = logging.getLogger("nmdp_pin")
     with Compilation(quiet=False):
         logger.warning("compiles")
         logger.warning("compiles")
-    assert re.fullmatch(r"compiling, once: \d:\d\d:\d\d\s*\n", capsys.readouterr().err)
+    said = r"compiling the kernels [^.]*\ncompiling, once: \d:\d\d:\d\d\s*\n"
+    assert re.fullmatch(said, capsys.readouterr().err)
     with Compilation(quiet=True):
         logger.warning("compiles")
     with Compilation(quiet=False):

@@ -6,7 +6,6 @@ from nmdp_pin._terrain import Box
 
 CALLED = (
     (shape_selection, "select_shapes"),
-    (shape_selection, "missed_shapes"),
     (shapes, "place_shapes"),
     (shapes, "bend_shapes"),
     (shares, "share_depths"),

@@ -21,7 +21,8 @@ def test_shapes_are_compiled_for_the_types_of_steps():
 
 
 @pytest.mark.parametrize(
-    ("name", "uses"), [("falling-box-stairs", ["step", "shapes"]), ("spider-walk", [])]
+    ("name", "uses"),
+    [("falling-box-stairs", ["step", "shapes"]), ("spider-walk", []), ("robosimian-jump", [])],
 )
 def test_what_a_run_compiles_side_by_side(name, uses, monkeypatch, tmp_path):
     """With an empty cache, of scenes with shapes alone."""

@@ -217,6 +217,8 @@ def _quick(context: Any) -> Iterator[None]:
         gc.disable()
         if collects:
             before.callback(gc.enable)
+            before.callback(gc.unfreeze)  # what is left is old: the next full search finds it
+            before.callback(gc.freeze)
         yield
 
 
@@ -294,10 +296,8 @@ class _Cache(NullCache):
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The version for a signature, or None where it is not kept."""
         context.refresh()
-        content, types_of = (
-            self.content(signature, context),
-            sigutils.normalize_signature(signature),
-        )
+        content = self.content(signature, context)
+        types_of = sigutils.normalize_signature(signature)
         found, version = pickle.loads(content) if content else (None, ())
         return _CompileResult._rebuild(context, *version) if found == types_of else None
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nmdp_pin._kernels.algebra.linear import copy_vector
 from nmdp_pin._kernels.algebra.vector3 import axpy, dot, length, minus, place, scaled
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
@@ -161,7 +162,7 @@ def _freeze_features(
         if feature_margin != BORDER and not of_mesh:  # beside the features
             contacts.gaps[i] = max(contacts.gaps[i], 0.0) + BORDER
         gaps[x], touching[i - k] = math.inf, True
-        contacts.features[i] = found[x]
+        copy_vector(found[x], contacts.features[i])
         contacts.listed[i] = added = True
         contacts.feature_margin[i, 0] = (
             2.0 * BORDER if feature_margin == BORDER else (BORDER if of_mesh else 0.0)

@@ -13,7 +13,7 @@ from numba import objmode
 from nmdp_pin._kernels.algebra.vector3 import axpy, dot, length, place
 from nmdp_pin._kernels.compiler.callbacks import call_missed_overlaps, call_overlaps
 from nmdp_pin._kernels.compiler.jit import Array, calling_jit, jit
-from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vector
+from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vector, zero_matrix
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
 from nmdp_pin._kernels.geometry import shape_selection, shapes, shares
 from nmdp_pin._kernels.geometry.contacts import (
@@ -97,7 +97,7 @@ def select_contacts(
     if candidates.solids != 0:
         call_overlaps(candidates.solids, contacts, P)
     if candidates.shaped:
-        _select_shapes(candidates, contacts, P, twists, h)
+        _select_shapes(candidates, contacts, P, twists, h, False)
     list_contacts(candidates, contacts)
 
 
@@ -116,8 +116,8 @@ def missed_contacts(candidates: ContactPairs, P: Array, contacts: Contacts) -> b
             height = _height(candidates, k, c)
         if height < candidates.radii[k]:
             contacts.listed[k] = missed = True
-    if candidates.shaped and _missed_shapes(candidates, contacts, P):
-        missed = True
+    if candidates.shaped:
+        missed |= _select_shapes(candidates, contacts, P, zero_matrix(len(P), 6), 0.0, True)
     if missed:
         list_contacts(candidates, contacts)
     return missed
@@ -293,20 +293,12 @@ def report_wrenches(
 
 @calling_jit
 def _select_shapes(
-    candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float
-) -> None:
+    candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float, missed: bool
+) -> bool:
     """Call `select_shapes`."""
     a, b = address_of(candidates), address_of(contacts)
-    with objmode():
-        shape_selection.select_shapes(record_at(a), record_at(b), P, twists, h)
-
-
-@calling_jit
-def _missed_shapes(candidates: ContactPairs, contacts: Contacts, P: Array) -> bool:
-    """Call `missed_shapes`."""
-    a, b = address_of(candidates), address_of(contacts)
     with objmode(found="boolean"):
-        found = shape_selection.missed_shapes(record_at(a), record_at(b), P)
+        found = shape_selection.select_shapes(record_at(a), record_at(b), P, twists, h, missed)
     return found
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nmdp_pin._kernels.algebra.linear import copy_vector
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
     axpy,
@@ -54,18 +55,37 @@ _BESIDE = 0.1  # of the first semi-axis, between places that are one
 
 @jit
 def select_shapes(
-    candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float
-) -> None:
-    """Note which candidates with other shapes may touch in a time h; see `select_contacts`."""
-    contacts.left_out[:] = False
-    contacts.gaps[:] = math.inf
+    candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float, missed: bool
+) -> bool:
+    """Note which candidates with other shapes may touch in a time h; see `select_contacts`.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        P: placements, shape (n + 1, 4, 3).
+        twists: motions of the bodies, shape (n + 1, 6).
+        h: length of the step [s].
+        missed: whether those are noted instead that touch at P without being contacts, in no time.
+
+    Returns:
+        Whether some were missed.
+    """
+    some = False
+    if not missed:
+        contacts.left_out[:] = False
+        contacts.gaps[:] = math.inf
     for block in range(len(candidates.blocks) - 1):
         begin, end = candidates.blocks[block], candidates.blocks[block + 1]
-        if not _are_apart(candidates, block, P, twists, h, reach_of(candidates, begin)):
-            _select_block(candidates, contacts, begin, end, P, twists, h)
-            continue
-        for k in range(begin, end):
-            contacts.listed[k], contacts.faces[k] = False, -1
+        reach = 0.0 if missed else reach_of(candidates, begin)
+        if not _are_apart(candidates, block, P, twists, h, reach):
+            if missed:
+                some |= _list_missed(candidates, contacts, begin, end, P)
+            else:
+                _select_block(candidates, contacts, begin, end, P, twists, h)
+        elif not missed:
+            for k in range(begin, end):
+                contacts.listed[k], contacts.faces[k] = False, -1
+    return some
 
 
 @jit
@@ -171,7 +191,7 @@ def _add_places(
     contacts.listed[k] = not contacts.gaps[k] > reach
     while end < len(candidates.rows) and _is_next_minimum(candidates, k, end):
         contacts.listed[end], contacts.faces[end] = False, -1
-        contacts.held[end] = candidates.local[end]
+        copy_vector(candidates.local[end], contacts.held[end])
         end += 1
     if end == k + 1:
         return end
@@ -248,21 +268,10 @@ def _add_minima(
 
 
 @jit
-def missed_shapes(candidates: ContactPairs, contacts: Contacts, P: Array) -> bool:
-    """Note candidates with other shapes that touch at placements P; see `missed_contacts`."""
-    missed, still = False, np.zeros((len(P), 6))
-    for block in range(len(candidates.blocks) - 1):
-        if not _are_apart(candidates, block, P, still, 0.0, 0.0):
-            begin, end = candidates.blocks[block], candidates.blocks[block + 1]
-            missed |= _list_missed(candidates, contacts, begin, end, P)
-    return missed
-
-
-@jit
 def _list_missed(
     candidates: ContactPairs, contacts: Contacts, begin: int, stop: int, P: Array
 ) -> bool:
-    """Note candidates of a block that touch at placements P; see `missed_shapes`."""
+    """Note candidates of a block that touch at placements P; see `missed_contacts`."""
     M, c, missed, end = matrix(4, 3), vector(3), False, begin
     relative_placement(P, candidates.bodies[begin, 0], candidates.bodies[begin, 1], M)
     for k in range(begin, stop):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from nmdp_pin._kernels.algebra.linear import copy_vector
 from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
     dot,
@@ -55,7 +56,7 @@ def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames
         if candidates.kinds[candidates.rows[c], KIND] == PLANE or math.isnan(at.depth[i]):
             continue
         if kind == OVERLAP:
-            at.normal[i] = contacts.planes[c, :3]
+            copy_vector(contacts.planes[c, :3], at.normal[i])
             at.depth[i] = contacts.planes[c, 3] - dot(row_of(at.normal, i), p)
         elif kind == POLYTOPES:
             place_feature(candidates, contacts, at, i, p)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nmdp_pin._kernels.algebra.linear import copy_vector
 from nmdp_pin._kernels.algebra.vector3 import Vector3, axpy, dot, minus
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
@@ -59,7 +60,8 @@ def distribute_to_contact_points(
         n, corners = 0, np.empty((MOST_SHARES, 3))
         for p in range(len(candidates.carriers)):
             if candidates.carriers[p] == candidates.bodies[c, 1] and n < MOST_SHARES:
-                corners[n], points[n] = candidates.places[p], p
+                copy_vector(candidates.places[p], corners[n])
+                points[n] = p
                 n += 1
         _least_weights(corners[:n], axpy(row_of(at.centre, i), 1.0, row_of(at.arm, i)), weights)
         return n
@@ -108,7 +110,7 @@ def _face_shares(
             here = a.edges[i, 0] == v or a.edges[i, 1] == v
             of_face |= here and (a.edges[i, 2] == face or a.edges[i, 3] == face)
         if of_face and n < MOST_SHARES:
-            corners[n] = a.vertices[v]
+            copy_vector(a.vertices[v], corners[n])
             points[n] = polytopes.points[polytopes.first_points[pair, 0] + v]
             n += 1
     _least_weights(corners[:n], p, weights)
