@@ -290,7 +290,7 @@ def _run(
             begin, end = k, min(k + len(plan.tau), len(u))
             _add(simulator, u[begin:end], plan, told, control.targets)
         if not told.wrenches:  # whose Jacobians are those of the start of each step
-            made, state = simulator.advance(state, plan, k - begin, h, x[begin:end])
+            made, state = simulator.advance(state, told, plan, k - begin, h, x[begin:end])
             k = begin + made
         if k < end:  # a step that failed, or of a method that has no compiled call
             at = k - begin

@@ -163,8 +163,9 @@ class SemiImplicit:
         error = form.difference(self._memory.stage.torque.q_target, state.q)
         pull, stiffness = np.zeros(len(kp)), np.zeros((len(kp), len(kp)))
         add_springs(form.joints.springs, state.q, pull, stiffness)
-        P, S, loops = self._memory.origin.P, start.at.S, form.joints.loops
-        add_loops(form.tree, loops, P, S, state.q, pull, stiffness, False)
+        P, S, stage = self._memory.origin.P, start.at.S, self._memory.stage
+        loops = form.joints.loops, stage.held, stage.frames
+        add_loops(form.tree, *loops, P, S, state.q, pull, stiffness, False)
         M_hat = start.M + np.diag(h * kd + h**2 * kp) + h**2 * stiffness
         right = start.M @ state.v + h * (constant - kp * error - pull - start.bias)
         return M_hat, right
@@ -173,9 +174,10 @@ class SemiImplicit:
         """Forces of the rows of the loops at the end of a step with a velocity, shape (rows,)."""
         loops, first = self.form.joints.loops, start.n + self.form.joints.loops.first[0]
         gaps = np.zeros(len(loops.compliance))
-        write_gaps(loops, loops.frames, self._memory.origin.P, start.state.q, gaps)
-        result: np.ndarray = -(gaps + start.h * start.J[first:, 0] @ v) / loops.compliance
-        return result
+        stage = self._memory.stage
+        write_gaps(loops, stage.frames, self._memory.origin.P, start.state.q, gaps)
+        pulls = -(gaps + start.h * start.J[first:, 0] @ v) / loops.compliance
+        return np.where(stage.held.repeat(np.diff(loops.first)), pulls, 0.0)
 
     def coasting(self, start: StepStart) -> StepStart | None:
         """The start with the mean bias of a step on which nothing but inertia acts.
