@@ -22,7 +22,7 @@ from nmdp_pin._kernels.tree.joints import saturate
 from nmdp_pin._kernels.tree.loops import add_loops, write_gaps
 from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import body_twists
-from nmdp_pin._robot.lift import lifted_model
+from nmdp_pin._robot.lift import LiftForces
 from nmdp_pin._state.state import State
 
 STEP_WORK = 2  # of a step without its impulses, in evaluations: most of it is Python
@@ -77,8 +77,7 @@ class SemiImplicit:
             system, zeroth_order=True, secants=False, weights=True, saturating=False, reach=reach
         )
         self.model, self._data = self.form.model, self.form.model.createData()
-        self._lifted = lifted = lifted_model(self.model, system.robot.lifts)
-        self._lifted_data = None if lifted is None else lifted.createData()
+        self._lift = LiftForces(self.model, system.robot.lifts).efforts
         self._memory, self._linear = self.form.new_memory(), self.form.new_linear()
 
     def start(self, state: State, command: Command, h: float) -> StepStart:
@@ -195,12 +194,6 @@ class SemiImplicit:
             if v is not None:
                 return replace(start, bias=weight - self._lift(q) + M @ (before - v) / h)
         return None
-
-    def _lift(self, q: np.ndarray) -> np.ndarray:
-        """Forces against gravity, shape (nv,)."""
-        if self._lifted is None:
-            return np.zeros(self.model.nv)
-        return np.asarray(pin.computeGeneralizedGravity(self._lifted, self._lifted_data, q))
 
     def _coasted(
         self, start: StepStart, before: np.ndarray, h: float, weight: np.ndarray
