@@ -19,6 +19,7 @@ from nmdp_pin._robot.model import Description
 from nmdp_pin._robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.spring import spring_efforts
+from nmdp_pin._robot.urdf_problems import THINNEST
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import RobotError
 
@@ -196,7 +197,7 @@ def _forms(points: ContactPoints) -> Iterator[tuple[str, str]]:
         elif len(reach):
             yield "rim", f"{reach.max():.4f}"
         else:
-            yield ("ball" if radius else "point"), f"{radius:.4f}"
+            yield ("ball" if radius > THINNEST else "point"), f"{radius:.4f}"
 
 
 def _odd_pose(robot: Robot) -> list[str]:
