@@ -26,7 +26,7 @@ from nmdp_pin import Command, Fixed, Penalty, Plane, Simulator, Terrain, load_ro
 from nmdp_pin._jax.roller import DeviceRoller, device_named
 from nmdp_pin._jax.schedule import SCHEDULES, calls_of, roll
 from nmdp_pin.papers.data_file import write_data
-from nmdp_pin.rollout import Rollout, rollout
+from nmdp_pin.rollout import Jax, Rollout, rollout
 
 ROBOT = {"source": "go2", "contacts": "feet"}
 H, GAIN, TORQUE = 0.02, 60.0, 3.0  # [s], [N m/rad], [N m]
@@ -84,7 +84,7 @@ def on_device(
     simulator: Simulator, u: np.ndarray, device: Any, dtype: str, schedule: str
 ) -> list[str]:
     """Steps by JAX."""
-    roller = DeviceRoller(simulator, standing(simulator.robot), device, dtype)
+    roller = DeviceRoller(simulator, standing(simulator.robot), Jax(device, dtype))
     begin = time.perf_counter()
     with jax.enable_x64(dtype == "float64"), jax.default_device(device):
         arguments = roller.arguments([simulator.state()] * len(u), u, H)

@@ -14,6 +14,7 @@ from nmdp_pin._dynamics.commands import new_plan, write_plan
 from nmdp_pin._dynamics.parameter_set import ParameterSet
 from nmdp_pin._integrators.integrator import time_after
 from nmdp_pin._kernels.tree.joints import Commands
+from nmdp_pin._parallel.jax_backend import Jax, check_backend
 from nmdp_pin._parallel.ray_cluster import ray_cluster
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side, workers
 from nmdp_pin._robot.overlaps import OverlapCheck, contact_depth, overlap_sentences
@@ -32,7 +33,7 @@ from nmdp_pin.errors import (
 if TYPE_CHECKING:  # JAX is optional
     from nmdp_pin._jax.roller import DeviceRoller
 
-__all__ = ["Rollout", "ray_cluster", "rollout"]
+__all__ = ["Jax", "Rollout", "ray_cluster", "rollout"]
 
 CommandOf = Callable[[State, np.ndarray, float], Command | np.ndarray | None]
 """Function of the start of a step, its u and its length [s] that returns its command."""
@@ -101,9 +102,7 @@ def rollout(
     chunk: int | None = None,
     out: np.ndarray | None = None,
     progress: bool | Progress = False,
-    backend: str = "compiled",
-    device: Any = None,
-    dtype: str = "float64",
+    backend: Jax | None = None,
 ) -> Rollout:
     """Make nt steps of each of nb trajectories; the bits do not depend on the workers.
 
@@ -128,17 +127,14 @@ def rollout(
             set for all; empty: those of the simulator.
         n_jobs: number of processes, -1: one a core; None: what `joblib.parallel_config` says, else
             1. Its backend may be threads, where steps of `pbd` and `pbfd` run in parallel.
-        chunk: number of trajectories in a task; None: ten tasks for each worker, of "jax" one.
+        chunk: number of trajectories in a task; None: ten tasks for each worker, of `Jax` one.
         out: array for x, such as a `numpy.memmap`.
         progress: True draws a bar on a terminal; a function is called with the number of
             trajectories done and the number of all.
-        backend: "compiled", or "jax": all trajectories of a task at once on a device, by `pbfd`
-            with `control=Fixed()` (extra `jax`).
-        device: of "jax", a `jax.Device` or its name, such as "cpu" or "cuda:1"; None: that of JAX.
-        dtype: of "jax", "float64" or "float32".
+        backend: None: compiled steps, or a `Jax`, which makes all trajectories of a task at once.
 
     Raises:
-        IntegratorError: backend, device or dtype is unknown, or "jax" lacks what the simulator has.
+        IntegratorError: the backend is unknown, or lacks what the simulator has.
         MissingExtra: JAX is not installed.
         StateError: x0, h, steps, chunk or out cannot be used.
         ControlError: u cannot be used.
@@ -156,10 +152,10 @@ def rollout(
         simulator, parameters = simulator.with_parameters(**parameters[0]), ()
     for each in parameters:
         ParameterSet.of(each).changed(simulator.system)  # a mistake is found before any step
-    roller = _roller(simulator, control, backend, device, dtype, n_jobs)
+    roller = _roller(simulator, control, backend, n_jobs)
     if roller and parameters:
         raise IntegratorError(
-            f"backend 'jax' has one set of parameters for all trajectories, got {len(parameters)}"
+            f"a Jax backend has one set of parameters for all trajectories, got {len(parameters)}"
         )
     tasks_each = 1 if roller else _CHUNKS * workers(n_jobs)
     chunk = max(1, nb // tasks_each) if chunk is None else chunk
@@ -223,27 +219,20 @@ def _run_chunk(
 def _roller(
     simulator: Simulator,
     control: _Control,
-    backend: str,
-    device: Any,
-    dtype: str,
+    backend: Jax | None,
     n_jobs: int | None,
 ) -> "DeviceRoller | None":
     """What makes the trajectories on a device; None: they are made by compiled steps."""
-    if backend == "compiled":
-        if device is not None or dtype != "float64":
-            raise IntegratorError(
-                f"device {device!r} and dtype {dtype!r} are options of backend='jax'"
-            )
+    check_backend(backend)
+    if backend is None:
         return None
-    if backend != "jax":
-        raise IntegratorError(f"backend must be 'compiled' or 'jax', got {backend!r}")
     if n_jobs is not None:
-        raise WorkerError(f"backend 'jax' has no workers: leave n_jobs out, got {n_jobs!r}")
+        raise WorkerError(f"a Jax backend has no workers: leave n_jobs out, got {n_jobs!r}")
     from nmdp_pin._jax.roller import DeviceRoller
 
     if control.targets:
-        raise IntegratorError("backend 'jax' moves no targets: leave targets out")
-    return DeviceRoller(simulator, control.command, device, dtype)
+        raise IntegratorError("a Jax backend moves no targets: leave targets out")
+    return DeviceRoller(simulator, control.command, backend)
 
 
 def _control(simulator: Simulator, command: CommandOf | Command | None, targets: bool) -> _Control:
@@ -290,7 +279,7 @@ def _run(
             begin, end = k, min(k + len(plan.tau), len(u))
             _add(simulator, u[begin:end], plan, told, control.targets)
         if not told.wrenches:  # whose Jacobians are those of the start of each step
-            made, state = simulator.advance(state, plan, k - begin, h, x[begin:end])
+            made, state = simulator.advance(state, told, plan, k - begin, h, x[begin:end])
             k = begin + made
         if k < end:  # a step that failed, or of a method that has no compiled call
             at = k - begin

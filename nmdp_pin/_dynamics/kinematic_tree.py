@@ -62,20 +62,20 @@ def tree_of(robot: Robot, inertia: Inertia | None = None, *, known: Tree | None 
 
 def _weights_of(robot: Robot, inertia: Inertia) -> dict[str, Any]:
     """Fields of a tree that inertias and gravity change."""
-    model = robot.model
+    model, moments = robot.model, second_moments(robot.model)
     return {
-        "moments": second_moments(model),
+        "moments": moments,
         "rotors": np.array(model.armature, dtype=float),
-        "falls": _falls_of(robot),
+        "falls": _falls_of(robot, moments),
         "gravity": np.array(model.gravity.linear, dtype=float),
         "weight": float(pin.computeTotalMass(model)) * STANDARD_GRAVITY,
         "inertia": float(inertia[0].diagonal().max(initial=0.0)),
     }
 
 
-def _falls_of(robot: Robot) -> np.ndarray:
+def _falls_of(robot: Robot, moments: np.ndarray) -> np.ndarray:
     """Shares in which gravity moves the bodies, shape (n, 4); see `Tree`."""
-    model, moments = robot.model, second_moments(robot.model)
+    model = robot.model
     falls = np.tile([0.0, 0.0, 0.0, 1.0], (len(moments), 1))
     for lift in robot.lifts:
         body = model.getJointId(lift.joint) - 1

@@ -12,7 +12,6 @@ from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
 from nmdp_pin._dynamics.surface_twists import surface_twists
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.contact.penalty import PenaltyLaw
-from nmdp_pin._kernels.geometry.contacts import ContactPairs
 from nmdp_pin._kernels.step.levenberg_marquardt import ENTRIES
 from nmdp_pin._kernels.step.position_records import (
     ContactForces,
@@ -25,7 +24,9 @@ from nmdp_pin._kernels.step.position_records import (
 from nmdp_pin._robot.trees import inertia_at
 from nmdp_pin.errors import ContactError
 
-_SOFTER = 10.0  # are rigid loops, whose gaps are resolved to rounding of coordinates
+# Rigid loops and grips give more than where their forces are unknowns: 1e-8 m under the weight of
+# what they hold. Stiffer ones take many iterations where bodies turn fast.
+_SOFTER, _SOFTER_GRIPS = 1e1, 1e4
 
 
 def scene_of(
@@ -48,7 +49,8 @@ def scene_of(
         raise ContactError("the normal stiffness is not known; use law.for_load(load)")
     joints = joints_of(robot, inertia, known=known.joints if known else None)
     loops = joints.loops
-    softer = np.where(loops.springs, 1.0, _SOFTER).repeat(np.diff(loops.first))
+    softer = np.where(loops.grips, _SOFTER_GRIPS, np.where(loops.springs, 1.0, _SOFTER))
+    softer = softer.repeat(np.diff(loops.first))
     loops = replace(loops, compliance=softer * loops.compliance)
     return Scene(
         tree=tree_of(robot, inertia, known=known.tree if known else None),
@@ -80,10 +82,10 @@ def new_step(scene: Scene, tolerance: float, max_iterations: int) -> PositionSte
     n, nq, nv = len(tree.parents), int(tree.space.first_q[-1]), int(tree.first_dofs[-1])
     return PositionStep(
         scene=scene,
-        start=_new_start(nq, nv),
+        start=_new_start(nq, nv, len(scene.joints.loops.kinds)),
         tolerance=tolerance,
         max_iterations=max_iterations,
-        ref=_new_reference(n, nv, scene.candidates),
+        ref=_new_reference(n, nv, scene),
         trial=_new_trial(n, nq, nv, n_contacts_of(scene.candidates)),
         bound=0.0,
         q=np.zeros(nq),
@@ -102,8 +104,8 @@ def new_step(scene: Scene, tolerance: float, max_iterations: int) -> PositionSte
     )
 
 
-def _new_start(nq: int, nv: int) -> StepStart:
-    """Memory for the data of a step."""
+def _new_start(nq: int, nv: int, c: int) -> StepStart:
+    """Memory for the data of a step with c loops."""
     values = np.zeros(nq + nv + length_of_commands(1, nq, nv))
     q0, v0, commands = np.split(values, [nq, nq + nv])
     return StepStart(
@@ -112,22 +114,24 @@ def _new_start(nq: int, nv: int) -> StepStart:
         v0=v0,
         commands=new_commands(commands, 1, nv),
         torque=new_torque(np.zeros(nq), nv),
+        held=np.ones(c, dtype=bool),
         h=1.0,
     )
 
 
-def _new_reference(n: int, nv: int, candidates: ContactPairs) -> StepReference:
+def _new_reference(n: int, nv: int, scene: Scene) -> StepReference:
     """Memory for what follows from the start of a step of n bodies."""
     return StepReference(
         P0=np.zeros((n + 1, 4, 3)),
         S0=np.zeros((nv, 6)),
         twists=np.zeros((n + 1, 6)),
         target=np.zeros((n, 4, 3)),
+        frames=scene.joints.loops.frames.copy(),
         metric=np.zeros((nv, nv)),
         U=np.zeros((nv, nv)),
         kinetic=0.0,
         potential=0.0,
-        contacts=new_contacts(candidates),
+        contacts=new_contacts(scene.candidates),
     )
 
 

@@ -10,7 +10,7 @@ from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin._kernels.geometry.contacts import ContactFrames
 from nmdp_pin._kernels.step.stage_records import Dynamics
 from nmdp_pin._robot import Robot
-from nmdp_pin._robot.lift import Lift, lifted_model
+from nmdp_pin._robot.lift import Lift, LiftForces
 from nmdp_pin._robot.trees import trees_of
 
 
@@ -38,21 +38,19 @@ class InverseDynamics:
         arguments = model, data, q, v, a
         self.values = partial(pin.rnea, *arguments)
         self.derivatives = partial(pin.computeRNEADerivatives, *arguments)
-        lifted = lifted_model(model, lifts)
-        if lifted is not None:
+        self._lifts, self._q = LiftForces(model, lifts), q
+        if self._lifts.any:
             self._tau, self._by_q = data.tau, data.dtau_dq
-            self._of = lifted, lifted.createData(), q
             self.values = partial(self._less_lifts, self.values)
             self.derivatives = partial(self._less_lifts_derived, self.derivatives)
 
     def _less_lifts(self, made: Callable[[], object]) -> None:
         made()
-        self._tau -= pin.computeGeneralizedGravity(*self._of)
+        self._tau -= self._lifts.efforts(self._q)
 
     def _less_lifts_derived(self, made: Callable[[], object]) -> None:
-        made()
-        self._tau -= pin.computeGeneralizedGravity(*self._of)
-        self._by_q -= pin.computeGeneralizedGravityDerivatives(*self._of)
+        self._less_lifts(made)
+        self._by_q -= self._lifts.derivatives(self._q)
 
 
 class TreeCalls:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.wrench_space import WrenchSpace
-from nmdp_pin._control.controller import CommandSource, ExternalWrench
+from nmdp_pin._control.controller import Command, CommandSource, ExternalWrench
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.step_response import StepResponse
 from nmdp_pin._kernels.geometry.contacts import ContactPairs
@@ -130,9 +130,7 @@ class Integrator(abc.ABC):
     enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
     """Supported ones of `JointLimits.kinds`."""
     closes_loops: ClassVar[bool] = False
-    """Whether it simulates closed loops."""
-    has_grips: ClassVar[bool] = False
-    """Whether it simulates grips."""
+    """Whether it simulates closed loops and grips."""
     follows_scripts: ClassVar[bool] = False
     """Whether it simulates scripted joints."""
     moves_surfaces: ClassVar[bool] = False
@@ -165,14 +163,15 @@ class Integrator(abc.ABC):
         """
 
     def advance(
-        self, state: State, plan: Commands, first: int, h: float, x: np.ndarray
+        self, state: State, command: Command, plan: Commands, first: int, h: float, x: np.ndarray
     ) -> tuple[int, State]:
         """Make steps that equal those of `step` to the bit by one compiled call, until one fails.
 
         Args:
             state: state at the start of the first step.
-            plan: command of each step, in rows; a target that is NaN stands for the start of the
-                step.
+            command: what it attaches is attached in all steps.
+            plan: what else the command of each step has, in rows; a target that is NaN stands for
+                the start of the step.
             first: number of the first step.
             h: length of a step [s].
             x: output, [q; v] at the ends of the steps made, shape (nt, nq + nv).

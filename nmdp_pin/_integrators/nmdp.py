@@ -105,7 +105,6 @@ class Nmdp(Integrator):
     """
 
     closes_loops: ClassVar[bool] = True
-    has_grips: ClassVar[bool] = True
     follows_scripts: ClassVar[bool] = True
     moves_surfaces: ClassVar[bool] = True
     estimates_error: ClassVar[bool] = True
@@ -232,13 +231,13 @@ class Nmdp(Integrator):
         return self._stepped(state, command, h, accuracy, rolling=True)
 
     def advance(
-        self, state: State, plan: Commands, first: int, h: float, x: np.ndarray
+        self, state: State, command: Command, plan: Commands, first: int, h: float, x: np.ndarray
     ) -> tuple[int, State]:
         """See `Integrator.advance`; solvers in Python have no such call."""
         if self._minimiser is not None:
             return first, state
-        start, held = self._start, [Command()] * len(self.scheme.c)
-        self.form.write_start(start, state, held, h, state.warm)
+        start, commands = self._start, [command] * len(self.scheme.c)
+        self.form.write_start(start, state, commands, h, state.warm)
         reached = int(make_steps(self._step(np.inf), plan, first, x))
         if reached == first:
             return first, state

@@ -17,6 +17,7 @@ from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._dynamics.commands import values_of
 from nmdp_pin._dynamics.joint_bounds import largest_push
+from nmdp_pin._dynamics.loops import held_loops
 from nmdp_pin._dynamics.penalty_scene import new_step, scene_of
 from nmdp_pin._dynamics.position_partials import PositionPartials, StepLineariser
 from nmdp_pin._dynamics.system import System
@@ -145,6 +146,8 @@ class PositionBasedStep(Integrator):
         values = (state.q, state.v, *values_of([command], state.q, self._nothing))
         np.concatenate(values, out=start.values)
         start.h = h
+        if len(start.held):
+            start.held[:] = held_loops(self._system.robot, command)
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
@@ -186,19 +189,22 @@ class PositionBasedStep(Integrator):
 
     def _loop_forces(self) -> np.ndarray:
         """Forces of the rows of the loops at the end of a step, shape (rows,)."""
-        loops, trial = self.memory.scene.joints.loops, self.memory.trial
+        loops, trial, held = (
+            self.memory.scene.joints.loops,
+            self.memory.trial,
+            self.memory.start.held,
+        )
         gaps = np.zeros(len(loops.compliance))
-        write_gaps(loops, loops.frames, trial.P, trial.q, gaps)
-        result: np.ndarray = -gaps / loops.compliance
-        return result
+        write_gaps(loops, self.memory.ref.frames, trial.P, trial.q, gaps)
+        return np.where(held.repeat(np.diff(loops.first)), -gaps / loops.compliance, 0.0)
 
     def advance(
-        self, state: State, plan: Commands, first: int, h: float, x: np.ndarray
+        self, state: State, command: Command, plan: Commands, first: int, h: float, x: np.ndarray
     ) -> tuple[int, State]:
         """See `Integrator.advance`; optimisers in Python have no such call."""
         if self._minimise is not _compiled:
             return first, state
-        self.state_step(state, Command(), h)
+        self.state_step(state, command, h)
         reached, start = int(roll(self.memory, plan, first, x)), self.memory.start
         if reached == first:
             return first, state

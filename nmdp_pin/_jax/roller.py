@@ -12,6 +12,7 @@ from nmdp_pin._control.controller import Command
 from nmdp_pin._jax.compiled_scene import scene_of
 from nmdp_pin._jax.scene import DeviceScene
 from nmdp_pin._jax.schedule import Commands, roll
+from nmdp_pin._parallel.jax_backend import Jax
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import Fixed
 from nmdp_pin._state.state import State
@@ -26,33 +27,31 @@ class DeviceRoller:
     Args:
         simulator: simulator of `pbfd` with steps of fixed length.
         command: a `Command` of all steps, or None.
-        device: a `jax.Device`, the name of a platform with or without a number ("cpu", "cuda:1"),
-            or None for JAX's default.
-        dtype: "float64" or "float32".
+        backend: the device and the type of numbers.
 
     Raises:
         IntegratorError: the simulator, the device or the type cannot be used.
         ControlError: the command is a function, or has wrenches.
     """
 
-    def __init__(self, simulator: Simulator, command: Any, device: Any, dtype: str) -> None:
+    def __init__(self, simulator: Simulator, command: Any, backend: Jax) -> None:
         if not isinstance(simulator.control, Fixed):
             raise IntegratorError(
-                "backend 'jax' makes steps of fixed length: give the simulator control=Fixed(), "
+                "a Jax backend makes steps of fixed length: give the simulator control=Fixed(), "
                 f"got {type(simulator.control).__name__}"
             )
-        check_type(dtype)
+        check_type(backend.dtype)
         if callable(command):
             raise ControlError(
-                "backend 'jax' takes a Command that holds for all steps and torques u, no function "
-                "of the state; use the backend 'compiled'"
+                "a Jax backend takes a Command that holds for all steps and torques u, no function "
+                "of the state; leave the backend out"
             )
         if command is not None and command.wrenches:
             raise ControlError(
-                "backend 'jax' takes no wrenches on links, whose Jacobians change with each step; "
-                "use the backend 'compiled', or Command(force=...)"
+                "a Jax backend takes no wrenches on links, whose Jacobians change with each step; "
+                "leave the backend out, or use Command(force=...)"
             )
-        self._device, self._dtype = device_named(device), dtype
+        self._device, self._dtype = device_named(backend.device), backend.dtype
         self._scene = scene_of(simulator)
         self._command, self._robot = command or Command(), simulator.robot
 

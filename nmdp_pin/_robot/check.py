@@ -13,12 +13,13 @@ from nmdp_pin._robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin._robot.joint_limits import named_joints
-from nmdp_pin._robot.lift import lifted_model
+from nmdp_pin._robot.lift import LiftForces
 from nmdp_pin._robot.loading import describe
 from nmdp_pin._robot.model import Description
 from nmdp_pin._robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.spring import spring_efforts
+from nmdp_pin._robot.urdf_problems import THINNEST
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import RobotError
 
@@ -196,7 +197,7 @@ def _forms(points: ContactPoints) -> Iterator[tuple[str, str]]:
         elif len(reach):
             yield "rim", f"{reach.max():.4f}"
         else:
-            yield ("ball" if radius else "point"), f"{radius:.4f}"
+            yield ("ball" if radius > THINNEST else "point"), f"{radius:.4f}"
 
 
 def _odd_pose(robot: Robot) -> list[str]:
@@ -208,9 +209,8 @@ def _odd_pose(robot: Robot) -> list[str]:
         said += overlap_sentences(OverlapCheck(robot, ground).deepest(q), [0.0])
     if not robot.floating and not robot.loops:
         weight = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), q[0])
-        if lifted := lifted_model(robot.model, robot.lifts):
-            weight = weight - pin.computeGeneralizedGravity(lifted, lifted.createData(), q[0])
-        load = (weight - spring_efforts(robot.springs, robot.model, q[0]))[None]
+        held = LiftForces(robot.model, robot.lifts).efforts(q[0])
+        load = (weight - held - spring_efforts(robot.springs, robot.model, q[0]))[None]
         said += [f"standing still, {text}" for text in efforts_beyond_limits(robot, load)]
     return said
 

@@ -235,12 +235,16 @@ def _extent(centre: np.ndarray, radius: float, semi_axes: np.ndarray) -> float:
 
 def _lowest_links(points: LinkPoints) -> list[tuple[str, int]]:
     """The links that stand lowest, to a centimetre, each with its joint."""
-    body, heights = points.body, {}
-    for joint in range(1, body.model.njoints):
-        for link in moving_links(body, joint):
-            heights[link, joint] = points.placed(link).bottoms(body.model, body.standing).min()
-    lowest = min(heights.values(), default=np.inf)
-    return [link for link, height in heights.items() if height < lowest + LEVEL]
+    body, joints = points.body, range(1, points.body.model.njoints)
+    links = [(link, joint) for joint in joints for link in moving_links(body, joint)]
+    if not links:
+        return []
+    own = [points.of(link) for link, _ in links]
+    placed = place_points(body.model, list(itertools.chain(*own)), "")
+    ends = np.cumsum([len(group) for group in own])[:-1]
+    heights = [x.min() for x in np.split(placed.bottoms(body.model, body.standing), ends)]
+    level = min(heights) + LEVEL
+    return [at for at, height in zip(links, heights, strict=True) if height < level]
 
 
 def shapes_of(body: RobotModel, link: str) -> list[pin.GeometryObject]:

@@ -73,10 +73,8 @@ class ContactPoints:
         n, data = self.n_terrain, model.createData()
         pin.forwardKinematics(model, data, q)
         centres = in_world(data, self.joints[:n], self.positions[:n])
-        up = np.array([data.oMi[int(joint)].rotation[2] for joint in self.joints[:n]])
-        return np.asarray(
-            centres[:, 2] - self.radii[:n] - reach(self.semi_axes[:n], up.reshape(-1, 3))
-        )
+        up = np.array([M.rotation[2] for M in data.oMi])[self.joints[:n]]
+        return np.asarray(centres[:, 2] - self.radii[:n] - reach(self.semi_axes[:n], up))
 
     def __len__(self) -> int:
         return len(self.names)

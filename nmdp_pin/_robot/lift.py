@@ -44,17 +44,44 @@ def lifts_of(model: pin.Model, lifted: Lifted) -> tuple[Lift, ...]:
     )
 
 
-def lifted_model(model: pin.Model, lifts: Iterable[Lift]) -> pin.Model | None:
-    """The model with the masses alone that gravity does not pull; None: there are none.
+class LiftForces:
+    """What the lifts of a model do to it: the weight of a model with the lifted masses alone.
 
-    Its weight is that of the model less what its lifts leave.
+    Args:
+        model: the model.
+        lifts: forces against gravity, also on other models.
+
+    Attributes:
+        any: whether one is on this model; else all values are zero.
     """
-    result, found = pin.Model(model), False
-    for joint in range(1, model.njoints):
-        result.inertias[joint] = pin.Inertia.Zero()
-    for lift in lifts:
-        if model.existJointName(lift.joint):
-            joint, found = model.getJointId(lift.joint), True
+
+    def __init__(self, model: pin.Model, lifts: Iterable[Lift]) -> None:
+        on = [lift for lift in lifts if model.existJointName(lift.joint)]
+        self.any = bool(on)
+        if not on:
+            self._of = model, None
+            return
+        lifted = pin.Model(model)
+        for joint in range(1, model.njoints):
+            lifted.inertias[joint] = pin.Inertia.Zero()
+        for lift in on:
+            joint = model.getJointId(lift.joint)
             mass = lift.share * model.inertias[joint].mass
-            result.inertias[joint] = pin.Inertia(mass, np.array(lift.centre), np.zeros((3, 3)))
-    return result if found else None
+            lifted.inertias[joint] = pin.Inertia(mass, np.array(lift.centre), np.zeros((3, 3)))
+        self._of = lifted, lifted.createData()
+
+    def efforts(self, q: np.ndarray) -> np.ndarray:
+        """Generalised forces at q [N m or N], shape (nv,)."""
+        if not self.any:
+            return np.zeros(self._of[0].nv)
+        return np.asarray(pin.computeGeneralizedGravity(*self._of, q))
+
+    def derivatives(self, q: np.ndarray) -> np.ndarray:
+        """Derivatives of `efforts` by q, shape (nv, nv)."""
+        if not self.any:
+            return np.zeros((self._of[0].nv, self._of[0].nv))
+        return np.asarray(pin.computeGeneralizedGravityDerivatives(*self._of, q))
+
+    def energy(self, q: np.ndarray) -> float:
+        """Potential energy of the masses that gravity does not pull [J]."""
+        return float(pin.computePotentialEnergy(*self._of, q)) if self.any else 0.0

@@ -1,5 +1,6 @@
 """Joints, bodies and geometry of a compiled MJCF file as models of pinocchio."""
 
+import functools
 from typing import Any
 
 import coal
@@ -33,6 +34,7 @@ class MjcfModel:
         from mujoco import mjtDisableBit, mjtGeom
 
         self.model, self._m = pin.Model(), m
+        self._solid_of = functools.cache(lambda k: solid_of(m, k))  # drawn and touching
         # joint and frame of each body, and its placement in the frame of that joint
         self.at: dict[int, tuple[int, int, pin.SE3]] = {0: (0, 0, pin.SE3.Identity())}
         given = [m.joint(j).name for j in range(m.njnt)]
@@ -178,7 +180,7 @@ class MjcfModel:
         """Geometry of the bodies that is wanted, (ngeom,), without planes and height fields."""
         m, shapes = self._m, pin.GeometryModel()
         for k in np.flatnonzero(wanted & (m.geom_bodyid != 0)).tolist():
-            solid = solid_of(m, k) if int(m.geom_bodyid[k]) in self.at else None
+            solid = self._solid_of(k) if int(m.geom_bodyid[k]) in self.at else None
             if solid is None:
                 continue
             joint, frame, place = self.at[int(m.geom_bodyid[k])]

@@ -19,7 +19,7 @@ from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.frames import base_frame
-from nmdp_pin._robot.lift import lifted_model
+from nmdp_pin._robot.lift import LiftForces
 from nmdp_pin._robot.loop_closure import loop_energy
 from nmdp_pin._runs.recorded_scene import scene_table
 from nmdp_pin._runs.recording import (
@@ -97,7 +97,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._rows = np.zeros(256, row_type(_sizes(robot), kinds))
         self._n, self._placed = 0, 0  # rows, and those whose placements are known
         model, q, v = robot.model, state0.q, state0.v
-        data, lifted = model.createData(), lifted_model(model, robot.lifts)
+        data = model.createData()
         self._append(
             t=state0.t,
             q=q,
@@ -106,7 +106,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             potential_energy=pin.computePotentialEnergy(model, data, q)
             + spring_energy(joints_of(robot).springs, np.asarray(q, dtype=float))
             + loop_energy(robot, q)
-            - (pin.computePotentialEnergy(lifted, lifted.createData(), q) if lifted else 0.0),
+            - LiftForces(model, robot.lifts).energy(q),
             **dict.fromkeys(_UNKNOWN, np.nan),
             **members(self._readings or {}),
         )

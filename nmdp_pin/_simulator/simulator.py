@@ -29,7 +29,6 @@ from nmdp_pin._kernels.compiler.kernel_lock import KernelLock
 from nmdp_pin._kernels.tree.joints import Commands
 from nmdp_pin._options import options_of
 from nmdp_pin._robot import Robot
-from nmdp_pin._robot.loop import Grip
 from nmdp_pin._robot.loop_closure import OPEN, closed
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
 from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer
@@ -134,9 +133,8 @@ class Simulator:
                 f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
             )
         for loop in self.robot.loops:
-            kind = "has_grips" if isinstance(loop, Grip) else "closes_loops"
-            if not getattr(method, kind):
-                able = [name for name, other in INTEGRATORS.items() if getattr(other, kind)]
+            if not method.closes_loops:
+                able = [name for name, other in INTEGRATORS.items() if other.closes_loops]
                 raise IntegratorError(
                     f"method '{self.method}' does not simulate the {loop.name}; these do: "
                     f"{', '.join(able)}"
@@ -269,7 +267,7 @@ class Simulator:
         return replace(result, external=loaded.wrenches) if loaded.wrenches else result
 
     def advance(
-        self, state: State, plan: Commands, first: int, h: float, x: np.ndarray
+        self, state: State, command: Command, plan: Commands, first: int, h: float, x: np.ndarray
     ) -> tuple[int, State]:
         """Make steps of checked arguments by one compiled call; see `Integrator.advance`.
 
@@ -278,7 +276,7 @@ class Simulator:
         if not self.control.keeps_length:
             return first, state
         with self._lock:
-            return self._integrator.advance(state, plan, first, h, x)
+            return self._integrator.advance(state, command, plan, first, h, x)
 
     def step_x(
         self,

@@ -17,14 +17,10 @@ _FACES = (  # of a box, anticlockwise from outside
 
 def triangle_geometry(vertices: np.ndarray, faces: np.ndarray) -> coal.BVHModelOBBRSS:
     """A new coal mesh."""
-    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
-    for vertex in vertices:
-        points.append(vertex)
-    for face in faces.tolist():
-        triangles.append(coal.Triangle(*face))
     geometry = coal.BVHModelOBBRSS()
     geometry.beginModel(len(faces), len(vertices))
-    geometry.addSubModel(points, triangles)
+    geometry.addVertices(np.asarray(vertices, dtype=float))
+    geometry.addTriangles(np.asarray(faces, dtype=np.int64))
     geometry.endModel()
     geometry.computeLocalAABB()
     return geometry

@@ -1,11 +1,10 @@
 """Steps of many environments on a device of JAX."""
 
-from typing import Any
-
 import numpy as np
 
 from nmdp_pin._jax.roller import check_type, device_named
 from nmdp_pin._jax.schedule import Commands, roll
+from nmdp_pin._parallel.jax_backend import Jax
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.adapters.gymnasium import SimulatorEnv
@@ -19,17 +18,16 @@ class DeviceSteps:
 
     Args:
         env: environment whose steps they are.
-        device: a `jax.Device` or its name; None: that of JAX.
-        dtype: "float64" or "float32".
+        backend: the device and the type of numbers.
 
     Raises:
         IntegratorError: the simulator, the device or the type cannot be used.
     """
 
-    def __init__(self, env: SimulatorEnv, device: Any, dtype: str) -> None:
-        check_type(dtype)
-        self._env, self._device, self._dtype = env, device_named(device), dtype
-        self._scene = device_scene(env.simulator).on(self._device, dtype)
+    def __init__(self, env: SimulatorEnv, backend: Jax) -> None:
+        check_type(backend.dtype)
+        self._env, self._device, self._dtype = env, device_named(backend.device), backend.dtype
+        self._scene = device_scene(env.simulator).on(self._device, self._dtype)
         self._gains = env.motors.command(np.zeros(len(env.motors)))
 
     def __call__(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin._parallel.jax_backend import Jax, check_backend
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -33,11 +34,9 @@ class SimulatorVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         n: how many.
         parameters: function of a random generator that draws parameters of
             `Simulator.with_parameters` for each episode; None: those of the simulator.
-        backend: "compiled", by threads; or "jax": all at once on a device by `pbfd`, where a step
-            that fails is not halved (extra `jax`).
-        threads: of "compiled"; None: one a core.
-        device: of "jax", a `jax.Device` or its name, such as "cuda:1"; None: that of JAX.
-        dtype: of "jax", "float64" or "float32".
+        backend: None: compiled steps, by threads; or a `Jax`, where a step that fails is not
+            halved.
+        threads: number of threads; None: one a core.
 
     Raises:
         IntegratorError: the backend is unknown or lacks what is asked for.
@@ -50,16 +49,13 @@ class SimulatorVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         n: int,
         *,
         parameters: Draw | None = None,
-        backend: str = "compiled",
+        backend: Jax | None = None,
         threads: int | None = None,
-        device: Any = None,
-        dtype: str = "float64",
     ) -> None:
         env = env.unwrapped if isinstance(env, gymnasium.Wrapper) else env
         if env.sensors is not None:
             raise StateError("many environments have no sensors: leave them out")
-        if backend not in ("compiled", "jax"):
-            raise IntegratorError(f"backend must be 'compiled' or 'jax', got {backend!r}")
+        check_backend(backend)
         self.num_envs, self.metadata = n, {"autoreset_mode": AutoresetMode.NEXT_STEP}
         self.single_observation_space = env.observation_space
         self.single_action_space = env.action_space
@@ -68,12 +64,12 @@ class SimulatorVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._env, self._parameters = env, parameters
         self._states = [env.simulator.state()] * n
         self._goals, self._done = np.zeros((n, len(env.goal))), np.ones(n, bool)
-        if backend == "jax":
+        if backend is not None:
             if parameters is not None:
-                raise IntegratorError("backend 'jax' has one set of parameters for all")
+                raise IntegratorError("a Jax backend has one set of parameters for all")
             from nmdp_pin.adapters.device_steps import DeviceSteps
 
-            self._steps: Any = DeviceSteps(env, device, dtype)
+            self._steps: Any = DeviceSteps(env, backend)
         else:
             self._steps = _ThreadSteps(env, n, threads)
 

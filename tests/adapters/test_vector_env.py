@@ -12,17 +12,18 @@ from nmdp_pin.adapters.bundled_tasks import hopper, push
 from nmdp_pin.adapters.gymnasium import Forward
 from nmdp_pin.adapters.vector_env import SimulatorVectorEnv
 from nmdp_pin.errors import IntegratorError, StateError
+from nmdp_pin.rollout import Jax
 from nmdp_pin.sensors import Gyroscope
 
 DURATION, STEPS = 0.5, 30  # [s]
 # JAX rounds otherwise; without its warm starts, compiled steps are those of `step` to the bit.
-TOLERANCE = {"compiled": 0.0, "jax": 1e-8}
+TOLERANCE = {None: 0.0, Jax(): 1e-8}
 
 
-@pytest.mark.parametrize("backend", TOLERANCE)
+@pytest.mark.parametrize("backend", TOLERANCE, ids=["compiled", "jax"])
 def test_environments_are_those_stepped_alone(backend):
     """Observations, rewards and ends: by falls, by time, and the starts after them."""
-    if backend == "jax":
+    if backend:
         pytest.importorskip("jax")
     many = SimulatorVectorEnv(hopper(duration=DURATION), 3, backend=backend)
     alone = [hopper(duration=DURATION) for _ in range(3)]
@@ -111,9 +112,9 @@ def test_what_is_lacking_is_refused():
     for env, words, error, message in (
         (hopper(sensors=sensors), {}, StateError, "no sensors"),
         (hopper(), {"backend": "cuda"}, IntegratorError, "backend"),
-        (hopper(method="pbd-nmdp"), {"backend": "jax"}, IntegratorError, "'pbfd'"),
-        (hopper(), {"backend": "jax", "dtype": "float16"}, IntegratorError, "dtype"),
-        (hopper(), {"backend": "jax", "parameters": dict}, IntegratorError, "parameters"),
+        (hopper(method="pbd-nmdp"), {"backend": Jax()}, IntegratorError, "'pbfd'"),
+        (hopper(), {"backend": Jax(dtype="float16")}, IntegratorError, "dtype"),
+        (hopper(), {"backend": Jax(), "parameters": dict}, IntegratorError, "parameters"),
     ):
         with pytest.raises(error, match=message):
             SimulatorVectorEnv(env, 2, **words)

@@ -4,10 +4,10 @@ import numpy as np
 from pages import ROOT, page, run_code
 
 from nmdp_pin.papers.data_file import read_data, value
-from nmdp_pin.rollout import rollout
+from nmdp_pin.rollout import Jax, rollout
 
 PAGE = page("gpu.md")
-BACKENDS = "jax", "compiled"
+BACKENDS = Jax(), None
 
 
 def test_the_code_runs(tmp_path, monkeypatch):

@@ -154,11 +154,11 @@ def test_trajectories_are_steps_one_after_another(method):
     plan, x = new_plan(3, len(state.q), step.nv), np.full((3, len(expected[0])), np.nan)
     write_plan(plan, slice(None), Command(kp=command.kp, q_target=state.q))
     plan.tau[:] = torques
-    assert step.method.advance(state, plan, 0, H, x)[0] == 3
+    assert step.method.advance(state, command, plan, 0, H, x)[0] == 3
     assert x == pytest.approx(np.array(expected), abs=ROUNDING)
     plan.tau[1], x[:] = np.nan, np.nan
     with np.errstate(all="ignore"):
-        assert step.method.advance(state, plan, 0, H, x)[0] == 1
+        assert step.method.advance(state, command, plan, 0, H, x)[0] == 1
     assert x[0] == pytest.approx(expected[0], abs=ROUNDING)
     assert np.isnan(x[1:]).all()
 

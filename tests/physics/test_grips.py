@@ -5,14 +5,17 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin import Command, Simulator, State, free_body, together, with_loops
-from nmdp_pin.contact import FrictionCone, Penalty
+from nmdp_pin import Command, Fixed, Simulator, State, free_body, together, with_loops
+from nmdp_pin.contact import DryFriction, FrictionCone, Penalty
 from nmdp_pin.control import Attached, Attachment, Grip, Scripted, scripted
 from nmdp_pin.errors import ControlError, IntegratorError
+from nmdp_pin.rollout import rollout
 from nmdp_pin.terrain import Box, Plane, Terrain
 
 METHODS = [("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 1), ("pbd-nmdp", 2)]
 LAW = FrictionCone(stiffness=1e6, power=1)
+OTHERS = {"pbd": (Penalty(), 3e-6), "pbfd": (Penalty(), 3e-6), "ne-ncp": (DryFriction(), 1e-10)}
+"""Other methods with the laws that they take, and what grips drift in half a second [m, rad]."""
 GROUND = Terrain(Plane(height=-5.0))
 PAIR = (("box", "hand"),)
 
@@ -71,6 +74,57 @@ def test_attached_and_released(method, order):
     np.testing.assert_allclose(state.v[:3], v[:3] - [0, 0, 9.81 * 0.1], atol=1e-6)
 
 
+@pytest.mark.parametrize("method", OTHERS)
+def test_attached_and_released_by_other_methods(method):
+    """Tumbling bodies move as one, keep their momentum but for gravity's, and part again."""
+    robot, h, (law, drift) = scene(moved=False), 0.01, OTHERS[method]
+    sim, fall, steps = Simulator(robot, GROUND, law, method), np.array([0.0, 0.0, -9.81]), 50
+    state = sim.state(v=0.3 * np.random.default_rng(2).standard_normal(12))
+    held, momentum = between(robot, state.q), 2.0 * state.v[:3] + state.v[6:9]
+    for _ in range(steps):
+        result = sim.step(state, Command(attached=PAIR), h)
+        assert result.status.ok
+        state = result.state
+    assert np.abs(pin.log6(held.actInv(between(robot, state.q))).vector).max() < drift
+    assert np.abs(result.loop_forces).max() > 0.01, "they turn about each other"
+    gained = 2.0 * state.v[:3] + state.v[6:9] - momentum
+    np.testing.assert_allclose(gained, 3.0 * h * steps * fall, atol=1e-4)
+    for _ in range(20):
+        result = sim.step(state, None, h)
+        assert result.status.ok
+        np.testing.assert_allclose(result.state.v[:3], state.v[:3] + h * fall, atol=1e-6)
+        state = result.state
+    assert not result.loop_forces.any()
+    apart = held.actInv(between(robot, state.q)).translation
+    assert np.linalg.norm(apart) > 0.002
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", *OTHERS])
+def test_rollouts_attach(method):
+    """A rollout whose command attaches equals its steps to the bit, and falls as one."""
+    robot = scene(moved=False)
+    sim = Simulator(robot, GROUND, OTHERS.get(method, (LAW,))[0], method, control=Fixed())
+    start, command, h = sim.state(v=np.linspace(-0.3, 0.3, 12)), Command(attached=PAIR), 0.01
+    found = rollout(sim, start, h=h, steps=5, command=command).x[0]
+    state = start
+    for x in found:
+        state = sim.step(state, command, h).state
+        np.testing.assert_array_equal(x, np.concatenate([state.q, state.v]))
+    turned = between(robot, start.q).actInv(between(robot, state.q))
+    assert np.abs(pin.log6(turned).vector).max() < 3e-6
+
+
+@pytest.mark.parametrize("attached", [PAIR, ()])
+@pytest.mark.parametrize("method", ["pbd", "pbfd"])
+def test_derivatives_of_penalties(method, attached):
+    """As `test_derivatives`, where grips are stiff springs."""
+    robot = scene(moved=False)
+    sim = Simulator(robot, GROUND, Penalty(), method)
+    v = 0.3 * np.random.default_rng(1).standard_normal(robot.model.nv)
+    command = sim.checked_command(Command(attached=attached))
+    derivative_scenes.check(sim, sim.state(v=v), command, 0.01, step=1e-5, tolerance=1e-4)
+
+
 @pytest.mark.parametrize("attached", [PAIR, ()])
 @pytest.mark.parametrize(("method", "order"), METHODS)
 def test_derivatives(method, order, attached):
@@ -101,7 +155,7 @@ def test_what_is_refused():
     with pytest.raises(ControlError, match="cannot be attached"):
         sim.step(sim.state(), Command(attached=(("hand", "box"),)), 0.01)
     with pytest.raises(IntegratorError, match="Grip of 'box' and 'hand'"):
-        Simulator(robot, GROUND, Penalty(), "pbfd")
+        Simulator(robot, GROUND, LAW, "ne-mdp")
 
 
 def test_attachments_over_time():

@@ -37,7 +37,6 @@ from nmdp_pin import (
     together,
     with_loops,
 )
-from nmdp_pin._robot.loop import Grip
 from nmdp_pin._terrain import Box
 from nmdp_pin.errors import IntegratorError, RobotError, SensorError, StateError
 from nmdp_pin.sensors import JointWrench
@@ -349,10 +348,6 @@ def test_methods_without_loops():
     """Other methods refuse loops, and name those that take them."""
     with pytest.raises(IntegratorError, match=r"not simulate the Connect of 'coupler'.*ne-nmdp"):
         simulator(four_bar(1.0), "ne-mdp")
-    robot = with_loops(four_bar(1.0), [Grip(first="left")])
-    for method in ("pbd", "pbfd", "ne-ncp"):
-        with pytest.raises(IntegratorError, match=r"not simulate the Grip of 'left'.*ne-nmdp"):
-            simulator(robot, method)
     with pytest.raises(IntegratorError, match="forces as unknowns"):
         simulator(four_bar(1.0), objective="kinetic")
 

@@ -40,6 +40,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     "limits": (["cone"], {"DIRECTIONS": (6,), "HEADINGS": 2, "STEP": 0.01}),
     "methods": (["sliding-box", "--dt", "0.02", "--duration", "0.02"], {"REPEATS": 1}),
     "ncp": (["touching"], {"SIDES": (2,)}),
+    "ncp_loops": ([], {"STEPS": 2, "MOST": 10}),
     "noisy_targets": ([], {}),
     "obstacles": (["--robots", "solo12", "--places", "wall", "--starts", "1"], {"DURATION": 0.02}),
     "overlaps": (["1", "cone", "box"], {}),

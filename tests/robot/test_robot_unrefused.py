@@ -98,6 +98,7 @@ def test_materials_refuse_no_robot(tmp_path, capfd):
 
 def test_a_sphere_of_no_radius_is_a_point(tmp_path):
     """It carries the robot on the ground and on others."""
+    assert check_robot(FILES / "zero_sphere_contact.urdf").contacts[0].form == "point"
     bot = load_robot(FILES / "zero_sphere_contact.urdf")
     assert bot.contact_points.names == ("foot",)
     assert bot.contact_points.radii[0] < POINT

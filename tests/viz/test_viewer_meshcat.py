@@ -365,6 +365,17 @@ def test_a_page_draws_no_part_of_a_scene(browser: Browser) -> None:
 
 
 @needs_browser
+def test_edges_are_not_smoothed_by_software(browser: Browser) -> None:
+    """It would take a picture twice the time; the browser of the tests draws by software."""
+    with Viewer(hopper(), FLAT) as viewer:
+        _open(browser, viewer)
+        context = "viewer.renderer.getContext()"
+        assert browser.evaluate(f"{context}.getContextAttributes().antialias") is False
+        smooth = "document.createElement('canvas').getContext('2d') !== null"
+        assert browser.evaluate(smooth), "other contexts are as they were"
+
+
+@needs_browser
 def test_camera_follows_and_looks_over_a_wall(browser: Browser) -> None:
     """A robot far away and up is in the picture, and one behind a wall too."""
     robot = hopper()

@@ -16,7 +16,7 @@ from nmdp_pin._kernels.algebra.manifold import (
 )
 from nmdp_pin._kernels.algebra.vector3 import cross_into, dot, place
 from nmdp_pin._kernels.compiler.jit import Array, jit
-from nmdp_pin._kernels.compiler.record import record, vector, zero_vector
+from nmdp_pin._kernels.compiler.record import matrix, record, vector, zero_vector
 from nmdp_pin._kernels.contact.contact_motion import motion_at, wrench_at_origin
 from nmdp_pin._kernels.contact.penalty import (
     ALONG,
@@ -35,6 +35,7 @@ from nmdp_pin._kernels.step.position_contacts import describe_contact
 from nmdp_pin._kernels.step.position_joints import replace_kinks
 from nmdp_pin._kernels.step.position_records import PositionStep, StepStart
 from nmdp_pin._kernels.step.position_step import linearise_step
+from nmdp_pin._kernels.tree.loops import MOST, gaps_of, gradients_of
 from nmdp_pin._kernels.tree.tree import forward_kinematics, power, world_motions
 
 
@@ -98,6 +99,7 @@ def step_partials(step: PositionStep, smooth: PositionStep, parts: StepPartials)
     add_placement_forces(trial.P[1:], trial.S, tree, P[1:], S, share, back)
     add_placement_forces(trial.P[1:], trial.S, tree, P0[1:], S0, share, targets)
     add_contacts(step, result)
+    _add_grips(step, result)
     for k in range(nv):
         for l in range(nv):
             result[k, l] += 2.0 * targets[k, l]
@@ -113,11 +115,38 @@ def _copy_start(start: StepStart, copy: StepStart) -> None:
     copy.h, old, new = start.h, start.torque, copy.torque
     copy_vector(start.q0, copy.q0)
     copy_vector(start.v0, copy.v0)
+    for x in range(start.held.size):
+        copy.held[x] = start.held[x]
     copy_vector(old.constant, new.constant)
     copy_vector(old.kp, new.kp)
     copy_vector(old.kd, new.kd)
     copy_vector(old.q_target, new.q_target)
     copy_vector(old.external, new.external)
+
+
+@jit
+def _add_grips(step: PositionStep, R: Array) -> None:
+    """Add the derivative of the forces of grips by what they keep, that at the start, to R.
+
+    Their gaps are those of the end from those of the start, which are zero, as they nearly are.
+    """
+    loops, ref, trial = step.scene.joints.loops, step.ref, step.trial
+    A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
+    before, after = np.empty((MOST, len(R))), np.empty((MOST, len(R)))
+    for x in range(loops.kinds.size):
+        if not (loops.grips[x] and step.start.held[x]):
+            continue
+        rows = gaps_of(loops, ref.frames, x, ref.P0, step.start.q0, A, B, g, W)
+        gradients_of(loops, x, rows, ref.S0, W, before)
+        gaps_of(loops, ref.frames, x, trial.P, trial.q, A, B, g, W)
+        gradients_of(loops, x, rows, trial.S, W, after)
+        begin, end = loops.dof_ranges[x], loops.dof_ranges[x + 1]
+        for a in range(rows):
+            stiffness = 1.0 / loops.compliance[loops.first[x] - loops.first[0] + a]
+            for s in range(begin, end):
+                for t in range(begin, end):
+                    change = stiffness * after[a, s - begin] * before[a, t - begin]
+                    R[loops.dofs[s], loops.dofs[t]] -= change
 
 
 @jit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.step.position_records import PositionStep
 from nmdp_pin._kernels.tree.joints import Torque, gains, motor, stop
@@ -29,6 +29,15 @@ def _motor_stiffness(step: PositionStep, k: int) -> float:
     torque = step.start.torque
     value: float = torque.kp[k] + (torque.kd[k] - step.scene.joints.damping[k]) / step.start.h
     return value
+
+
+@jit
+def _add_loops(step: PositionStep, r: Array, A: Array, forces: bool) -> float:
+    """See `add_loops`, at the trial."""
+    tree, loops, trial = step.scene.tree, step.scene.joints.loops, step.trial
+    held, frames = step.start.held, step.ref.frames
+    stored: float = add_loops(tree, loops, held, frames, trial.P, trial.S, trial.q, r, A, forces)
+    return stored
 
 
 @jit
@@ -63,9 +72,7 @@ def add_joint_forces(step: PositionStep) -> float:
             else:
                 value += more * trial.y[k]
     value += add_springs(joints.springs, trial.q, trial.r, matrix(0, 0))
-    stored += add_loops(
-        step.scene.tree, joints.loops, trial.P, trial.S, trial.q, trial.r, matrix(0, 0), False
-    )
+    stored += _add_loops(step, trial.r, matrix(0, 0), False)
     trial.forces.stored += stored
     return value + stored
 
@@ -85,7 +92,7 @@ def add_joint_stiffness(step: PositionStep, exact: bool) -> None:
             trial.A[k, k] -= _motor_stiffness(step, k)
     unused = trial.space[3]
     add_springs(joints.springs, trial.q, unused, trial.A)
-    add_loops(step.scene.tree, joints.loops, trial.P, trial.S, trial.q, unused, trial.A, exact)
+    _add_loops(step, unused, trial.A, exact)
 
 
 @jit

@@ -42,6 +42,7 @@ class StepStart:
         commands: command of the step.
         torque: its torque, which is written; the signs are the limits that act on the motors at
             the point accepted last.
+        held: whether each of c loops holds in the step, shape (c,).
         h: length [s].
     """
 
@@ -50,6 +51,7 @@ class StepStart:
     v0: Array
     commands: Commands
     torque: Torque
+    held: Array
     h: float
 
 
@@ -62,6 +64,7 @@ class StepReference:
         S0: motions of the dofs there, shape (nv, 6).
         twists: motions of the bodies there, shape (n + 1, 6).
         target: placements that the bodies reach without forces, shape (n, 4, 3).
+        frames: frames of loops on their bodies, of grips as they are there, shape (c, 2, 4, 3).
         metric: M / h^2 + kd / h + kp, shape (nv, nv).
         U: upper factor of the metric, shape (nv, nv).
         kinetic: kinetic energy at q0 [J].
@@ -73,6 +76,7 @@ class StepReference:
     S0: Array
     twists: Array
     target: Array
+    frames: Array
     metric: Array
     U: Array
     kinetic: float

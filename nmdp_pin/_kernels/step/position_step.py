@@ -41,7 +41,7 @@ from nmdp_pin._kernels.step.position_contacts import write_contact_forces, write
 from nmdp_pin._kernels.step.position_joints import add_joint_forces, add_joint_stiffness
 from nmdp_pin._kernels.step.position_records import PositionStep
 from nmdp_pin._kernels.tree.joints import write_torque
-from nmdp_pin._kernels.tree.loops import add_loops
+from nmdp_pin._kernels.tree.loops import add_loops, place_grips
 from nmdp_pin._kernels.tree.springs import spring_energy
 from nmdp_pin._kernels.tree.tree import (
     add_children,
@@ -86,8 +86,10 @@ def begin(step: PositionStep) -> bool:
         for j in range(nv):
             ref.metric[i, j] /= h * h
         ref.metric[i, i] += torque.kd[i] / h + torque.kp[i]
+    loops, unused = step.scene.joints.loops, trial.space[3]
+    place_grips(loops, ref.P0, ref.frames)
     add_loops(
-        tree, step.scene.joints.loops, ref.P0, ref.S0, start.q0, trial.space[3], ref.metric, False
+        tree, loops, start.held, ref.frames, ref.P0, ref.S0, start.q0, unused, ref.metric, False
     )
     copy_matrix(ref.metric, ref.U)
     ref.kinetic, ref.potential = energies(tree, ref.P0, ref.twists, start.v0)

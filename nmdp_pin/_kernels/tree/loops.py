@@ -335,13 +335,24 @@ def write_gaps(loops: Loops, frames: Array, P: Array, q: Array, gaps: Array) -> 
 
 @jit
 def add_loops(
-    tree: Tree, loops: Loops, P: Array, S: Array, q: Array, G: Array, A: Array, forces: bool
+    tree: Tree,
+    loops: Loops,
+    held: Array,
+    frames: Array,
+    P: Array,
+    S: Array,
+    q: Array,
+    G: Array,
+    A: Array,
+    forces: bool,
 ) -> float:
     """Add the gradient of the energies g^2 / (2 c) to G and its derivative to A; their sum [J].
 
     Args:
         tree: bodies of the tree.
-        loops: the loops, none of which is a grip.
+        loops: the loops.
+        held: whether each loop holds, shape (c,).
+        frames: as of `gaps_of`.
         P: placements of the bodies, the world first, shape (n + 1, 4, 3).
         S: motions of the dofs, shape (nv, 6).
         q: configuration, shape (nq,).
@@ -354,7 +365,9 @@ def add_loops(
     B, C, g, W, f = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6), zero_vector(MOST)
     J, energy = np.empty((MOST, G.size)), 0.0
     for x in range(loops.kinds.size):
-        rows = gaps_of(loops, loops.frames, x, P, q, B, C, g, W)
+        if not held[x]:
+            continue
+        rows = gaps_of(loops, frames, x, P, q, B, C, g, W)
         gradients_of(loops, x, rows, S, W, J)
         begin, end = loops.dof_ranges[x], loops.dof_ranges[x + 1]
         for a in range(rows):

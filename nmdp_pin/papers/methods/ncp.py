@@ -5,18 +5,21 @@ from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import pinocchio as pin
 import scipy  # whose parts are imported when they are used
 from pydantic import Field
 
 from nmdp_pin._contact.contact_law import ContactLaw, DryFriction
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY, tangent_frames
-from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._control.controller import Command, CommandSource
+from nmdp_pin._dynamics.loops import held_loops
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.tree.joints import stop
 from nmdp_pin._options import Count, Positive, checked
+from nmdp_pin._robot.loop import Grip, Loop, Weld
 from nmdp_pin._robot.loop_closure import closed
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -92,7 +95,7 @@ class NeNcp(Integrator):
         self._step = SemiImplicit(system, reach=np.inf)
         self.candidates = self._step.form.candidates
         self._friction = system.robot.limits.friction
-        self._rigid = [loop for loop in system.robot.loops if not loop.compliance]
+        self._robot = system.robot
         self.ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
 
@@ -102,7 +105,8 @@ class NeNcp(Integrator):
     ) -> StepResult:
         """See `Integrator.step`; forces act at the start of the step, depths are at its end."""
         linear, v, q, iterations = self._step, state.v, state.q, 0
-        start = linear.coasting(linear.start(state, command.at(state.t + h), h))
+        told = command.at(state.t + h)
+        start, rigid = linear.coasting(linear.start(state, told, h)), self._rigid(state.q, told)
         if start is None:
             return self._failed(state, Status.STALLED, iterations, h)
         contacts = self._contacts(start)
@@ -120,7 +124,7 @@ class NeNcp(Integrator):
             if not solution.converged:
                 result = self._failed(state, Status.ITERATION_LIMIT, iterations, h)
                 break
-            slid, q = slides, self._closed(linear.form.integrate(state.q, h * v))
+            slid, q = slides, closed(linear.model, rigid, linear.form.integrate(state.q, h * v))[0]
             again, slides = linear.saturate(q, v, again=True), self._slides(v, slid)
             if not again and np.array_equal(slides, slid):
                 solution = replace(solution, iterations=iterations)
@@ -130,9 +134,21 @@ class NeNcp(Integrator):
             result = self._failed(state, Status.STALLED, iterations, h)
         return replace(result, **solution.residuals._asdict())
 
-    def _closed(self, q: np.ndarray) -> np.ndarray:
-        """The configuration near q that closes the rigid loops."""
-        return closed(self._step.model, self._rigid, q)[0]
+    def _rigid(self, q: np.ndarray, command: Command) -> list[Loop]:
+        """The rigid loops of a step; a grip is a weld of its frames as they are at q."""
+        robot = self._robot
+        pairs = zip(robot.loops, held_loops(robot, command), strict=True)
+        loops = [loop for loop, held in pairs if held and not loop.compliance]
+        if not any(isinstance(loop, Grip) for loop in loops):
+            return loops
+        data = robot.model.createData()
+        pin.forwardKinematics(robot.model, data, q)
+        return [
+            Weld(first=loop.first, second=loop.second).standing(robot.model, data, robot.source)
+            if isinstance(loop, Grip)
+            else loop
+            for loop in loops
+        ]
 
     def _slides(self, v: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
         """Directions in which joints slide, 0 where friction holds or v has reversed, (nv,)."""

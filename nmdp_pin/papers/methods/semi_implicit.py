@@ -22,7 +22,7 @@ from nmdp_pin._kernels.tree.joints import saturate
 from nmdp_pin._kernels.tree.loops import add_loops, write_gaps
 from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import body_twists
-from nmdp_pin._robot.lift import lifted_model
+from nmdp_pin._robot.lift import LiftForces
 from nmdp_pin._state.state import State
 
 STEP_WORK = 2  # of a step without its impulses, in evaluations: most of it is Python
@@ -77,8 +77,7 @@ class SemiImplicit:
             system, zeroth_order=True, secants=False, weights=True, saturating=False, reach=reach
         )
         self.model, self._data = self.form.model, self.form.model.createData()
-        self._lifted = lifted = lifted_model(self.model, system.robot.lifts)
-        self._lifted_data = None if lifted is None else lifted.createData()
+        self._lift = LiftForces(self.model, system.robot.lifts).efforts
         self._memory, self._linear = self.form.new_memory(), self.form.new_linear()
 
     def start(self, state: State, command: Command, h: float) -> StepStart:
@@ -163,8 +162,9 @@ class SemiImplicit:
         error = form.difference(self._memory.stage.torque.q_target, state.q)
         pull, stiffness = np.zeros(len(kp)), np.zeros((len(kp), len(kp)))
         add_springs(form.joints.springs, state.q, pull, stiffness)
-        P, S, loops = self._memory.origin.P, start.at.S, form.joints.loops
-        add_loops(form.tree, loops, P, S, state.q, pull, stiffness, False)
+        P, S, stage = self._memory.origin.P, start.at.S, self._memory.stage
+        loops = form.joints.loops, stage.held, stage.frames
+        add_loops(form.tree, *loops, P, S, state.q, pull, stiffness, False)
         M_hat = start.M + np.diag(h * kd + h**2 * kp) + h**2 * stiffness
         right = start.M @ state.v + h * (constant - kp * error - pull - start.bias)
         return M_hat, right
@@ -173,9 +173,10 @@ class SemiImplicit:
         """Forces of the rows of the loops at the end of a step with a velocity, shape (rows,)."""
         loops, first = self.form.joints.loops, start.n + self.form.joints.loops.first[0]
         gaps = np.zeros(len(loops.compliance))
-        write_gaps(loops, loops.frames, self._memory.origin.P, start.state.q, gaps)
-        result: np.ndarray = -(gaps + start.h * start.J[first:, 0] @ v) / loops.compliance
-        return result
+        stage = self._memory.stage
+        write_gaps(loops, stage.frames, self._memory.origin.P, start.state.q, gaps)
+        pulls = -(gaps + start.h * start.J[first:, 0] @ v) / loops.compliance
+        return np.where(stage.held.repeat(np.diff(loops.first)), pulls, 0.0)
 
     def coasting(self, start: StepStart) -> StepStart | None:
         """The start with the mean bias of a step on which nothing but inertia acts.
@@ -193,12 +194,6 @@ class SemiImplicit:
             if v is not None:
                 return replace(start, bias=weight - self._lift(q) + M @ (before - v) / h)
         return None
-
-    def _lift(self, q: np.ndarray) -> np.ndarray:
-        """Forces against gravity, shape (nv,)."""
-        if self._lifted is None:
-            return np.zeros(self.model.nv)
-        return np.asarray(pin.computeGeneralizedGravity(self._lifted, self._lifted_data, q))
 
     def _coasted(
         self, start: StepStart, before: np.ndarray, h: float, weight: np.ndarray
