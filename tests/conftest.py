@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -94,6 +95,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     yield
     files = {item.path for item in items if item.nodeid in slow}
     items.sort(key=lambda item: item.path not in files)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Leaves the tests themselves out of searches for garbage; processes that fork copy less."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(
