@@ -72,6 +72,6 @@ def test_a_few_steps(method, interpreted):
 
 def test_kernels_that_only_kernels_call():
     """The tests in the folder pass; compiled, these kernels are parts of every step."""
-    assert len(ALONE) == 4
+    assert len(ALONE) == 5
     code, output = said("-m", "pytest", "-p", "no:cacheprovider", *ALONE)
     assert code == 0, output
