@@ -16,6 +16,8 @@ OUT := out
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 # The matrices are small: more threads slow each other down.
 export OMP_NUM_THREADS := 1
+# Hundreds of programs that tests start would each compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test coverage slow lint format types docs bench results campaign clean environment

@@ -86,7 +86,7 @@ def on_device(
     """Steps by JAX."""
     roller = DeviceRoller(simulator, standing(simulator.robot), Jax(device, dtype))
     begin = time.perf_counter()
-    with jax.enable_x64(dtype == "float64"), jax.default_device(device):
+    with jax.enable_x64(dtype == "float64"):
         arguments = roller.arguments([simulator.state()] * len(u), u, H)
         program = calls_of(*arguments, steps=u.shape[1], schedule=schedule)
         built = time.perf_counter() - begin

@@ -117,6 +117,13 @@ def configuration(model: pin.Model, rng: np.random.Generator, size: float = 0.7)
     return pin.integrate(model, pin.neutral(model), size * rng.standard_normal(model.nv))
 
 
+def random_start(robot: Robot, seed: int) -> State:
+    """A random configuration with random velocities of 1 rad/s and m/s."""
+    rng = np.random.default_rng(seed)
+    q = configuration(robot.model, rng)
+    return State(0.0, q, rng.standard_normal(robot.model.nv))
+
+
 def centres(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Centres of the contact spheres in the world [m], shape (n, 3)."""
     data = robot.model.createData()

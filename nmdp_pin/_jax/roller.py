@@ -70,7 +70,7 @@ class DeviceRoller:
             none = np.zeros(len(starts), int)
             nx = self._robot.model.nq + self._robot.model.nv
             return np.zeros((len(starts), steps, nx)), none, none
-        with jax.enable_x64(self._dtype == "float64"), jax.default_device(self._device):
+        with jax.enable_x64(self._dtype == "float64"):
             made = jax.device_get(roll(*self.arguments(starts, u, h), steps=steps))
         return np.moveaxis(made.x, 2, 0), made.status, made.steps
 

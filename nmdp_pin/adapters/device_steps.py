@@ -42,7 +42,7 @@ class DeviceSteps:
         data = jax.tree.map(
             lambda x: np.asarray(x, self._dtype), (q, v, commands, np.asarray(self._env.dt))
         )
-        with jax.enable_x64(self._dtype == "float64"), jax.default_device(self._device):
+        with jax.enable_x64(self._dtype == "float64"):
             placed = jax.device_put(data, self._device)
             made = jax.device_get(roll(self._scene, *placed, steps=1))
         x, status = np.array(made.x[0].T, float), np.asarray(made.status)

@@ -16,6 +16,7 @@ from nmdp_pin.rollout import Jax
 from nmdp_pin.sensors import Gyroscope
 
 DURATION, STEPS = 0.5, 30  # [s]
+LANES = 4  # as on docs/gpu.md: JAX's cache then has the program
 # JAX rounds otherwise; without its warm starts, compiled steps are those of `step` to the bit.
 TOLERANCE = {None: 0.0, Jax(): 1e-8}
 
@@ -25,12 +26,12 @@ def test_environments_are_those_stepped_alone(backend):
     """Observations, rewards and ends: by falls, by time, and the starts after them."""
     if backend:
         pytest.importorskip("jax")
-    many = SimulatorVectorEnv(hopper(duration=DURATION), 3, backend=backend)
-    alone = [hopper(duration=DURATION) for _ in range(3)]
+    many = SimulatorVectorEnv(hopper(duration=DURATION), LANES, backend=backend)
+    alone = [hopper(duration=DURATION) for _ in range(LANES)]
     close = {"rtol": TOLERANCE[backend], "atol": TOLERANCE[backend]}
     many.reset(seed=0)
     many.action_space.seed(0)
-    fresh, ends = np.ones(3, bool), np.zeros(2, int)
+    fresh, ends = np.ones(LANES, bool), np.zeros(2, int)
     for _ in range(STEPS):
         actions = many.action_space.sample()
         actions[0] = 1.0  # this one falls

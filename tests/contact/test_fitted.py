@@ -1,5 +1,7 @@
 """Fitted contact models: the contract, known models recovered from samples, runs, mistakes."""
 
+import functools
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -30,8 +32,6 @@ CONE = FrictionCone(stiffness=1e4, power=2)
 MEASURED = WrenchSamples(
     poses=np.repeat(DEPTHS, 5)[:, None], wrenches=np.random.default_rng(0).random((30, 3))
 )
-FORCES = fit_hulls(measured(CONE, DEPTHS[:, None], inner=10)).model
-WRENCHES = fit_hulls(measured(Slanted(), grid(DEPTHS, TILTS, TILTS), inner=4)).model
 ROUNDING = 1e-9  # relative; of a linear system of some hundred unknowns
 DENSE = 0.01  # relative; d^2 between ten depths, error of a cubic interpolation
 SAMPLED = 0.01  # relative; friction between samples, and of means over a step
@@ -39,10 +39,22 @@ SLANTED = 0.01  # root mean square over the largest; measured 1e-3 at 6 depths a
 GRANULAR = 0.02  # likewise; measured 0.013 at 4 depths and 9 tilts
 
 
+@functools.cache
+def forces():
+    """A model of forces by the depth."""
+    return fit_hulls(measured(CONE, DEPTHS[:, None], inner=10)).model
+
+
+@functools.cache
+def wrenches():
+    """A model of wrenches by the depth and the tilt."""
+    return fit_hulls(measured(Slanted(), grid(DEPTHS, TILTS, TILTS), inner=4)).model
+
+
 class TestFitted(WrenchSpaceContract):
-    @pytest.fixture(params=[FORCES, WRENCHES], ids=["forces", "wrenches"])
+    @pytest.fixture(params=[forces, wrenches])
     def space(self, request):
-        return request.param
+        return request.param()
 
 
 def reach(V, probes):
@@ -82,7 +94,7 @@ def test_model_of_depth_and_tilt_is_recovered():
     """Of a model in closed form whose eight vertices turn with the tilt: between the poses."""
     rng = np.random.default_rng(0)
     between = np.column_stack([rng.uniform(0.01, 0.2, 100), rng.uniform(-0.8, 0.8, (100, 2))])
-    assert error(WRENCHES, Slanted(), between) < SLANTED
+    assert error(wrenches(), Slanted(), between) < SLANTED
 
 
 def test_granular_model_is_recovered():
@@ -122,9 +134,10 @@ def test_smoothing_takes_noise_out():
     assert error(smooth, line, depths) < 0.7 * error(rough, line, depths)
 
 
-@pytest.mark.parametrize("model", [FORCES, WRENCHES], ids=["forces", "wrenches"])
-def test_zero_out_of_contact(model):
+@pytest.mark.parametrize("made", [forces, wrenches])
+def test_zero_out_of_contact(made):
     """Exactly zero at touch and above, and small just below it."""
+    model = made()
     poses = np.zeros((5, len(model.vertex_map.lower)))
     poses[:, 0] = [0.0, -1e-12, -1.0, -np.inf, 1e-6]
     V = model.vertices(contacts_at(poses))
@@ -136,7 +149,7 @@ def test_zero_out_of_contact(model):
 def test_beyond_the_measured_depth():
     """Deeper than measured forces go on growing with the depth, in proportion far away."""
     deep = np.array([[0.2], [0.25], [0.4], [2.0], [4.0]])
-    normal = FORCES.vertices(contacts_at(deep))[:, 2].max(axis=1)
+    normal = forces().vertices(contacts_at(deep))[:, 2].max(axis=1)
     assert (np.diff(normal) > 0.0).all()
     assert normal[4] / normal[3] == pytest.approx(2.0, rel=0.2)
 
@@ -144,19 +157,19 @@ def test_beyond_the_measured_depth():
 def test_beyond_the_measured_tilt():
     """Forces do not run away: on its side and upside down they are of the size measured."""
     tilts = np.array([[0.1, a, 0.0] for a in (0.8, 1.2, 1.6, 2.4, 3.1)])
-    V = np.abs(WRENCHES.vertices(contacts_at(tilts[:1])))
+    V = np.abs(wrenches().vertices(contacts_at(tilts[:1])))
     seen = contacts_at(tilts)._replace(
         rotation=np.array([pin.utils.rotate("y", -a) for a in tilts[:, 1]])
     )
-    assert np.abs(WRENCHES.vertices(seen)).max() < 3.0 * V.max()
+    assert np.abs(wrenches().vertices(seen)).max() < 3.0 * V.max()
 
 
 def test_yaw_turns_the_wrenches():
     """The patch's frame turns with the body about the normal."""
     Z = pin.utils.rotate("z", 0.9)
     state = contacts_at(np.array([[0.1, 0.3, -0.2]]))
-    V = WRENCHES.vertices(state)[0]
-    turned = WRENCHES.vertices(state._replace(rotation=Z @ state.rotation))[0]
+    V = wrenches().vertices(state)[0]
+    turned = wrenches().vertices(state._replace(rotation=Z @ state.rotation))[0]
     for rows in (slice(0, 3), slice(3, 6)):
         np.testing.assert_allclose(turned[rows], Z @ V[rows], atol=ROUNDING * np.abs(V).max())
 
@@ -164,10 +177,10 @@ def test_yaw_turns_the_wrenches():
 def test_measured_in_another_frame():
     """`rpy` is the turn from the link's frame to the one in which poses were measured."""
     rpy = (0.4, -0.3, 0.8)
-    model = Fitted(vertex_map=WRENCHES.vertex_map, touch=WRENCHES.touch, rpy=rpy)
+    model = Fitted(vertex_map=wrenches().vertex_map, touch=wrenches().touch, rpy=rpy)
     state = contacts_at(np.array([[0.1, 0.3, -0.2]]))
     link = state.rotation @ pin.rpy.rpyToMatrix(np.array(rpy)).T
-    V, W = WRENCHES.vertices(state), model.vertices(state._replace(rotation=link))
+    V, W = wrenches().vertices(state), model.vertices(state._replace(rotation=link))
     np.testing.assert_allclose(W, V, atol=ROUNDING * np.abs(V).max())
 
 
@@ -204,9 +217,9 @@ def test_runs_with_tilt_and_moments(monkeypatch, method):
     q = robot.standing.copy()
     q[2] = 0.13
     q[3:] = pin.Quaternion(pin.exp3(np.array([0.2, 0.1, 0.3]))).coeffs()
-    state = Simulator(robot, floor, WRENCHES, method).state(q)
+    state = Simulator(robot, floor, wrenches(), method).state(q)
     checked_run(
-        monkeypatch, robot, floor, WRENCHES, method, "dissipation", state, dt=0.01, duration=0.15
+        monkeypatch, robot, floor, wrenches(), method, "dissipation", state, dt=0.01, duration=0.15
     )
 
 

@@ -26,11 +26,10 @@ NOBODY = 65534  # user of no file of ours
 HERE = ("triple", "processor", "features")
 
 
-@pytest.fixture
-def copy(tmp_path):
+def copied(folder):
     """A copy of the package with two kernels of its own, one of which calls the other."""
     source = Path(nmdp_pin.__file__).parent
-    package = tmp_path / "copy" / "nmdp_pin"
+    package = folder / "nmdp_pin"
     (package / "_kernels").mkdir(parents=True)
     (package / "__init__.py").write_text("")
     shutil.copy(source / "_kernels" / "__init__.py", package / "_kernels")
@@ -38,6 +37,26 @@ def copy(tmp_path):
     (package / "_kernels" / "callee.py").write_text(CALLEE)
     (package / "_kernels" / "caller.py").write_text(CALLER)
     return package
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of its own."""
+    return copied(tmp_path / "copy")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """What a process leaves that compiled the kernels of a copy elsewhere."""
+    folder = tmp_path_factory.mktemp("made")
+    assert answer(start(copied(folder / "copy"), folder / "cache")) == (7.0, 0)
+    return folder / "cache"
+
+
+@pytest.fixture
+def filled(made, tmp_path):
+    """A cache of its own with these kernels, and nothing else."""
+    return shutil.copytree(made, tmp_path / "kept")
 
 
 def start(package, cache, before="", **variables):
@@ -67,25 +86,21 @@ def kept(cache):
     return file
 
 
-def test_installations_share_the_kernels_of_equal_sources_only(copy, tmp_path):
-    """A copy elsewhere reads those of the first one; with other sources it has its own.
+def test_installations_share_the_kernels_of_equal_sources_only(copy, filled):
+    """A copy reads those of one elsewhere; with other sources it has its own.
 
     The kernel that calls what changed was compiled, and its own file has not changed.
     """
-    other = tmp_path / "other" / "nmdp_pin"
-    shutil.copytree(copy, other)
-    assert answer(start(copy, tmp_path)) == (7.0, 0)
-    assert answer(start(other, tmp_path)) == (7.0, 1)
-    (other / "_kernels" / "callee.py").write_text(CALLEE.replace("2.0", "4.0"))
-    assert answer(start(other, tmp_path)) == (13.0, 0)
+    assert answer(start(copy, filled)) == (7.0, 1)
+    (copy / "_kernels" / "callee.py").write_text(CALLEE.replace("2.0", "4.0"))
+    assert answer(start(copy, filled)) == (13.0, 0)
 
 
-def test_kernels_for_other_hosts_have_a_folder_of_their_own(copy, tmp_path):
+def test_kernels_for_other_hosts_have_a_folder_of_their_own(copy, filled):
     """Those for a named processor depend on no feature of this host."""
     named = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-    assert answer(start(copy, tmp_path)) == (7.0, 0)
-    assert answer(start(copy, tmp_path, **named)) == (7.0, 0)
-    assert answer(start(copy, tmp_path, **named)) == (7.0, 1)
+    assert answer(start(copy, filled, **named)) == (7.0, 0)
+    assert answer(start(copy, filled, **named)) == (7.0, 1)
 
 
 @pytest.fixture
@@ -167,25 +182,23 @@ def test_files_that_others_can_have_written_are_not_read(place, own_cache):
     assert kernel_cache.read(HERE, "kernel") is None
 
 
-def test_code_that_others_can_have_written_is_not_run(copy, tmp_path):
+def test_code_that_others_can_have_written_is_not_run(copy, filled):
     """Neither unpickled nor loaded: it would run as what one has written oneself does."""
-    assert answer(start(copy, tmp_path)) == (7.0, 0)
-    start(copy, tmp_path, PLANT).communicate(timeout=120)
-    file, ran = kept(tmp_path), copy.parent / "ran"
+    start(copy, filled, PLANT).communicate(timeout=120)
+    file, ran = kept(filled), copy.parent / "ran"
     planted = file.read_bytes()
     file.chmod(0o660)
-    assert answer(start(copy, tmp_path)) == (7.0, 0)
+    assert answer(start(copy, filled)) == (7.0, 0)
     assert not ran.exists()
     file.write_bytes(planted)
     file.chmod(0o600)
-    start(copy, tmp_path).communicate(timeout=120)
+    start(copy, filled).communicate(timeout=120)
     assert ran.exists()
 
 
-def test_kernels_of_a_wheel_are_used(copy, tmp_path):
+def test_kernels_of_a_wheel_are_used(copy, made, tmp_path):
     """They belong to whom the sources belong to, and the user's cache stays empty."""
-    assert answer(start(copy, tmp_path / "made")) == (7.0, 0)
-    folder = kept(tmp_path / "made").parent
+    folder = kept(made).parent
     shutil.copytree(folder, copy / "_kernels" / "compiled" / folder.name)
     assert answer(start(copy, tmp_path / "cache")) == (7.0, 1)
     assert not (tmp_path / "cache").exists()

@@ -23,7 +23,7 @@ from nmdp_pin._kernels.geometry.planes import (
     select_contacts,
 )
 from nmdp_pin._kernels.geometry.polytopes import ON_A, polytope, side_of
-from nmdp_pin._kernels.geometry.shares import MOST_SHARES, distribute_to_contact_points
+from nmdp_pin._kernels.geometry.shares import share_wrenches
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import (
     Box,
@@ -173,16 +173,18 @@ def check_rates(pair, M):
 
 def check_shares(pair, M):
     """Points of the body bear a force, in the line, the plane or the space that they span."""
-    points, weights, at = np.zeros(MOST_SHARES, np.int64), np.zeros(MOST_SHARES), pair.at
+    at, places = pair.at, pair.points.positions
     for i in pair.place(M):
         of_world = pair.contacts.bodies[i, 0] == 0
-        n = distribute_to_contact_points(pair.candidates, pair.contacts, at, i, points, weights)
-        share = -weights[:n] if of_world else weights[:n]
+        wrenches, borne = np.zeros((pair.contacts.n[0], 6)), np.zeros((len(places), 6))
+        wrenches[i, 0] = -1.0 if of_world else 1.0
+        share_wrenches(pair.candidates, pair.contacts, at, wrenches, borne)
+        points = np.flatnonzero(borne[:, 0])
+        corners, share = places[points], borne[points, 0]
         assert share.sum() == pytest.approx(1.0)
-        corners = pair.points.positions[points[:n]]
         x = at.centre[i] + at.arm[i]
         off = (x if of_world else M.actInv(x)) - share @ corners
-        assert (corners - corners.mean(axis=0)) @ off == pytest.approx(np.zeros(n), abs=LEVER)
+        assert (corners - corners.mean(axis=0)) @ off == pytest.approx(0.0 * share, abs=LEVER)
 
 
 @pairwise({"name": SOLIDS, "ground": GROUNDS, "law": LAWS})

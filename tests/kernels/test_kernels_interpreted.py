@@ -20,6 +20,10 @@ print(json.dumps({method: runs(method) for method in METHODS}))
 METHODS = sorted(INTEGRATORS)
 BALL = "terrain.shapes=[{kind='sphere', position=[0.0, 0.0, -50.0], radius=50.0, friction=0.5}]"
 ROUNDING = 1e-6  # [m, m/s, N]; the solver stops at 1e-8 of the weight
+HERE = Path(__file__).parent
+# Tests of kernels that are called by kernels alone, each of which would be compiled for them: that
+# takes ten times as long as all these tests.
+ALONE = sorted((HERE / "interpreted").glob("*.py"))
 
 
 def runs(method) -> list[list[list[float]]]:
@@ -36,19 +40,25 @@ def steps(method, overrides) -> list[list[float]]:
     return [[*r.state.q, *r.state.v, *r.contact_forces.ravel()] for r in run]
 
 
-@pytest.fixture(scope="module")
-def interpreted():
-    """The runs of all methods in a process with NUMBA_DISABLE_JIT=1."""
+def said(*words):
+    """Exit code and output of a Python that compiles no kernel."""
     done = subprocess.run(
-        [sys.executable, "-c", CODE],
-        capture_output=True,
+        [sys.executable, *words],
+        stdout=subprocess.PIPE,
         text=True,
-        check=True,
-        timeout=100.0,
-        cwd=Path(__file__).parent,
+        timeout=300.0,
+        cwd=HERE,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )
-    return json.loads(done.stdout)
+    return done.returncode, done.stdout
+
+
+@pytest.fixture(scope="module")
+def interpreted():
+    """The runs of all methods where no kernel is compiled."""
+    code, output = said("-c", CODE)
+    assert code == 0
+    return json.loads(output)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -58,3 +68,10 @@ def test_a_few_steps(method, interpreted):
         assert len(found) == 4
         assert any(found[-1][-12:])
         np.testing.assert_allclose(found, expected, atol=ROUNDING)
+
+
+def test_kernels_that_only_kernels_call():
+    """The tests in the folder pass; compiled, these kernels are parts of every step."""
+    assert len(ALONE) == 5
+    code, output = said("-m", "pytest", "-p", "no:cacheprovider", *ALONE)
+    assert code == 0, output
