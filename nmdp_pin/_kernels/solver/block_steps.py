@@ -72,7 +72,7 @@ def _step_of_cone(vi: AffineVI, b: int, f: Array, at: MapPieces, kept: float, B:
     if not lu_factor(M, pivots):
         return False
     for i in range(2):
-        _exchange(i, pivots[i], Phi, Y, z)
+        _exchange_right_sides(i, pivots[i], Phi, Y, z)
     l0, l1, l2 = M[1, 0], M[2, 0], M[2, 1]
     u0, u1, u2 = M[0, 1], M[0, 2], M[1, 2]
     i0, i1, i2 = 1.0 / M[0, 0], 1.0 / M[1, 1], 1.0 / M[2, 2]
@@ -92,7 +92,7 @@ def _step_of_cone(vi: AffineVI, b: int, f: Array, at: MapPieces, kept: float, B:
 
 
 @jit
-def _exchange(i: int, p: int, Phi: Array, Y: Array, z: Array) -> None:
+def _exchange_right_sides(i: int, p: int, Phi: Array, Y: Array, z: Array) -> None:
     """Exchange two rows of the right sides of a cone."""
     Phi[i], Phi[p] = Phi[p], Phi[i]
     z[i], z[p] = z[p], z[i]

@@ -134,7 +134,9 @@ def _derive_disc(
 
 
 @jit
-def _corner(sets: ForceSets, mu: float, y0: float, y1: float, piece: int) -> tuple[float, float]:
+def _friction_at_corner(
+    sets: ForceSets, mu: float, y0: float, y1: float, piece: int
+) -> tuple[float, float]:
     """Friction of a unit load at the corner of the polygon whose piece it is."""
     number, x0, x1, _, _ = sector(sets, y0, y1)
     half = math.pi / sets.sides
@@ -147,7 +149,7 @@ def _corner(sets: ForceSets, mu: float, y0: float, y1: float, piece: int) -> tup
 def _derive_pyramid(sets: ForceSets, mu: float, y0: float, y1: float, piece: int, D: Array) -> None:
     """Write the derivative of the projection of y onto a side or an edge of the pyramid."""
     if piece // SECTORS % 2 == 0:
-        a0, a1 = _corner(sets, mu, y0, y1, piece)
+        a0, a1 = _friction_at_corner(sets, mu, y0, y1, piece)
         _outer(a0, a1, 1.0, 1.0 / (1.0 + a0 * a0 + a1 * a1), D)
         return
     _, x0, x1, _, _ = sector(sets, y0, y1)
@@ -181,7 +183,7 @@ def _derive_polygon(
     """As `_derive_disc`, on a side or a corner of the polygon; along a side friction is free."""
     X[0, 0] = X[1, 1] = 1.0
     if piece // SECTORS % 2 == 0:
-        a0, a1 = _corner(sets, mu, y0, y1, piece)
+        a0, a1 = _friction_at_corner(sets, mu, y0, y1, piece)
         X[0, 2], X[1, 2] = -a0, -a1
         return
     _, x0, x1, _, _ = sector(sets, y0, y1)
