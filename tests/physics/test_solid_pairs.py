@@ -152,7 +152,7 @@ pairs = solid_pairs(robot, {{0: ground, **robot.surfaces}}, {{0: [0], 2: [1]}})
 calls = SolidCalls(pairs, 0)
 P = np.zeros((3, 4, 3))
 P[:, :3], P[2, :3], P[2, 3] = np.eye(3), pin.rpy.rpyToMatrix(0.6, 0.2, 0.1), (-0.05, 0.0, -0.1)
-print(calls._distance(0, P).min_distance.hex())
+print(calls._ask(0, P)[2].hex())
 """
 
 
@@ -210,12 +210,12 @@ def test_contacts_that_are_as_deep_explain_an_overlap() -> None:
 
 
 def test_coal_is_asked_once_about_a_start() -> None:
-    """And once about an end, where it knows how the solids were before."""
+    """And once about an end; where the next step starts there, it is known."""
     scene, at = Scene(CONE, COIN), (0.01, 0.0, 0.05)
     assert not scene.hold(at, at, 0.003)
     assert scene.calls.asked.tolist() == [1]
     assert not scene.hold(at, ABOVE, 0.003)
-    assert scene.calls.asked.tolist() == [3]
+    assert scene.calls.asked.tolist() == [2]
 
 
 def test_an_overlap_has_several_contacts_at_most() -> None:
