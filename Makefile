@@ -5,10 +5,10 @@
 # make results   all of docs/results anew; a second call goes on (6 hours, a part a minute to an hour)
 # make campaign MINUTES=10   attempts to break the program: docs/reliability.md
 # PYTHON=...   the Python to build .venv with (3.11 or later)
-# WORKERS=...  how many processes run tests at once (2)
+# WORKERS=...  how many processes run tests at once (3: on two cores one waits for its programs)
 
 PYTHON ?= python3
-WORKERS := 2
+WORKERS := 3
 MINUTES := 10
 VENV := .venv
 BIN := $(VENV)/bin

@@ -62,6 +62,8 @@ def filled(made, tmp_path):
 def start(package, cache, before="", **variables):
     """Start a process that calls the kernel of the copy, from the folder of the copy."""
     environment = {**os.environ, "PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)}
+    # Python takes bytecode of another source of this second for its own
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return subprocess.Popen(
         [sys.executable, "-c", IMPORT + before + ASK],
         cwd=package.parent,
