@@ -70,6 +70,11 @@ def loops_of(robot: Robot, first: int) -> Loops:
     )
 
 
+def forces_of_gaps(loops: Loops, held: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+    """Forces of the rows of loops that give, 0 of those that do not hold, shape (rows,)."""
+    return np.where(held.repeat(np.diff(loops.first)), -gaps / loops.compliance, 0.0)
+
+
 def held_loops(robot: Robot, command: Command) -> list[bool]:
     """Whether each loop holds in a step: those that are no grips, and grips that are attached.
 

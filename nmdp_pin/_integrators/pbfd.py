@@ -17,7 +17,7 @@ from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._dynamics.commands import values_of
 from nmdp_pin._dynamics.joint_bounds import largest_push
-from nmdp_pin._dynamics.loops import held_loops
+from nmdp_pin._dynamics.loops import forces_of_gaps, held_loops
 from nmdp_pin._dynamics.penalty_scene import new_step, scene_of
 from nmdp_pin._dynamics.position_partials import PositionPartials, StepLineariser
 from nmdp_pin._dynamics.system import System
@@ -189,14 +189,10 @@ class PositionBasedStep(Integrator):
 
     def _loop_forces(self) -> np.ndarray:
         """Forces of the rows of the loops at the end of a step, shape (rows,)."""
-        loops, trial, held = (
-            self.memory.scene.joints.loops,
-            self.memory.trial,
-            self.memory.start.held,
-        )
+        memory, loops = self.memory, self.memory.scene.joints.loops
         gaps = np.zeros(len(loops.compliance))
-        write_gaps(loops, self.memory.ref.frames, trial.P, trial.q, gaps)
-        return np.where(held.repeat(np.diff(loops.first)), -gaps / loops.compliance, 0.0)
+        write_gaps(loops, memory.ref.frames, memory.trial.P, memory.trial.q, gaps)
+        return forces_of_gaps(loops, memory.start.held, gaps)
 
     def advance(
         self, state: State, command: Command, plan: Commands, first: int, h: float, x: np.ndarray

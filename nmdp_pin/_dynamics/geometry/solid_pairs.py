@@ -256,7 +256,7 @@ class SolidCalls:
         if place not in known:
             a, b = self._geometries[k]
             self.asked[k] += 1
-            while len(known) >= _KEPT:
+            if len(known) == _KEPT:
                 del known[next(iter(known))]
             found = _distance(b, self._unders[k], a, self._top(k, P), variant)
             n, point = np.array(found.normal), np.array(found.getNearestPoint2())

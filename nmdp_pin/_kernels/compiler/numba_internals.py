@@ -196,8 +196,7 @@ def _quick(context: Any) -> Iterator[None]:
     """
     from unittest import mock
 
-    codegen, flags, scheme = context.codegen(), _Flags, type(errors.termcolor())
-    collects = gc.isenabled()
+    codegen, flags, collects = context.codegen(), _Flags, gc.isenabled()
     with contextlib.ExitStack() as before:
         for owner, name, value in (
             (event, "start_event", functools.partial(_tell, event.start_event)),
@@ -210,15 +209,16 @@ def _quick(context: Any) -> Iterator[None]:
             (codegen, "set_env", functools.partial(_set_env, codegen, codegen.set_env)),
             (flags, "__eq__", _are_equal),
             (flags, "__hash__", lambda flags: hash(flags.nrt)),  # two of one are rare
-            (scheme, "_markup", lambda scheme, message, *colours: message),
+            (type(errors.termcolor()), "_markup", lambda scheme, message, *colours: message),
             (BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
         ):
             before.enter_context(mock.patch.object(owner, name, value, create=True))
         gc.disable()
         if collects:
             before.callback(gc.enable)
-            before.callback(gc.unfreeze)  # what is left is old: the next full search finds it
-            before.callback(gc.freeze)
+            if not gc.get_freeze_count():  # what is left is old: the next full search finds it
+                before.callback(gc.unfreeze)
+                before.callback(gc.freeze)
         yield
 
 

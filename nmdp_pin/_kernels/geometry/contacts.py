@@ -43,6 +43,8 @@ penetration by -n . (dx + dphi x o).
 
 from __future__ import annotations
 
+import math
+
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import record
 from nmdp_pin._kernels.geometry.polytopes import FEATURE_KINDS, NONE, ON_A, Polytopes
@@ -244,6 +246,16 @@ class ContactFrames:
     on_internal_edge: Array
     friction: Array
     surface: Array
+
+
+@jit
+def is_nearby(candidates: ContactPairs, at: ContactFrames, i: int) -> bool:
+    """Whether contact i is near enough for its curvature to count.
+
+    Objectives of the papers count what does not touch too, within any reach.
+    """
+    holds: bool = candidates.distant or candidates.reach == math.inf or at.depth[i] > -NEARBY
+    return holds
 
 
 @jit

@@ -18,30 +18,23 @@ from nmdp_pin._kernels.contact.contact_motion import relative_placement, relativ
 from nmdp_pin._kernels.geometry import shape_selection, shapes, shares
 from nmdp_pin._kernels.geometry.contacts import (
     LOST,
-    NEARBY,
     ContactFrames,
     ContactPairs,
     Contacts,
+    is_nearby,
     list_contacts,
     reach_of,
 )
 from nmdp_pin._kernels.geometry.polytopes import row_of
-from nmdp_pin._kernels.geometry.shape_table import INDEX, KIND, ROTATION, SIZES, axis_of
+from nmdp_pin._kernels.geometry.shape_table import INDEX, ROTATION, SIZES, axis_of
 from nmdp_pin._kernels.geometry.swept import (
+    is_on_plane,
     is_swept,
     place_on_plane,
     rates_of_flat,
     support_on_plane,
     turn_axes,
 )
-from nmdp_pin._kernels.geometry.terrain import PLANE
-
-
-@jit
-def is_on_plane(candidates: ContactPairs, k: int) -> bool:
-    """Whether a candidate touches a plane."""
-    holds: bool = candidates.kinds[candidates.rows[k], KIND] == PLANE
-    return holds
 
 
 @jit
@@ -225,9 +218,7 @@ def bend_contacts(candidates: ContactPairs, contacts: Contacts, at: ContactFrame
         for j in range(3):
             for k in range(6):
                 at.N[i, j, k] = at.L[i, j, k] = 0.0
-        # objectives of the papers count what does not touch too, within any reach
-        counts = candidates.distant or candidates.reach == math.inf or at.depth[i] > -NEARBY
-        if contacts.rolls[c] and is_on_plane(candidates, c) and counts:
+        if contacts.rolls[c] and is_on_plane(candidates, c) and is_nearby(candidates, at, i):
             turn_axes(candidates, c, at.placements[i], E)
             n = row_of(at.normal, i)
             rates_of_flat(E, axpy(row_of(at.arm, i), candidates.radii[c], n), n, at.L[i])

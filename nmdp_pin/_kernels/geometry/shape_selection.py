@@ -35,8 +35,8 @@ from nmdp_pin._kernels.geometry.polytopes import row_of
 from nmdp_pin._kernels.geometry.rims_across import is_spare
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, OF_MESH
 from nmdp_pin._kernels.geometry.support_points import support_point
-from nmdp_pin._kernels.geometry.swept import is_swept
-from nmdp_pin._kernels.geometry.terrain import MESH, PLANE
+from nmdp_pin._kernels.geometry.swept import is_on_plane, is_swept
+from nmdp_pin._kernels.geometry.terrain import MESH
 from nmdp_pin._kernels.geometry.touched_surface import (
     distance_to,
     has_faces,
@@ -104,7 +104,7 @@ def _select_block(
     relative_placement(P, a, b, M)  # only blocks of polytopes are of several bodies
     for k in range(begin, stop):
         row, kind = candidates.rows[k], candidates.contact_kinds[k]
-        if k < end or candidates.kinds[row, KIND] == PLANE:
+        if k < end or is_on_plane(candidates, k):
             continue
         contacts.listed[k] = False
         if kind == OVERLAP:
@@ -276,7 +276,7 @@ def _list_missed(
     relative_placement(P, candidates.bodies[begin, 0], candidates.bodies[begin, 1], M)
     for k in range(begin, stop):
         kind = candidates.contact_kinds[k]
-        if candidates.kinds[candidates.rows[k], KIND] == PLANE or kind == OVERLAP:
+        if is_on_plane(candidates, k) or kind == OVERLAP:
             continue
         if kind == POLYTOPES:
             if k >= end:

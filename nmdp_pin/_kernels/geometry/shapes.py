@@ -12,13 +12,13 @@ from nmdp_pin._kernels.algebra.vector3 import (
 from nmdp_pin._kernels.compiler.jit import jit
 from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.geometry.contacts import (
-    NEARBY,
     OVERLAP,
     POLYTOPES,
     REACH,
     ContactFrames,
     ContactPairs,
     Contacts,
+    is_nearby,
 )
 from nmdp_pin._kernels.geometry.features import curve_motion, place_feature
 from nmdp_pin._kernels.geometry.polytopes import (
@@ -32,7 +32,8 @@ from nmdp_pin._kernels.geometry.seams import leave_seams
 from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND
 from nmdp_pin._kernels.geometry.sides import round_rates
 from nmdp_pin._kernels.geometry.support_points import place_support_point, support_rates
-from nmdp_pin._kernels.geometry.terrain import MESH, PLANE, turn_tensor
+from nmdp_pin._kernels.geometry.swept import is_on_plane
+from nmdp_pin._kernels.geometry.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.geometry.touched_surface import (
     surface_of,
 )
@@ -53,7 +54,7 @@ def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames
         c = contacts.index[i]
         kind = candidates.contact_kinds[c]
         p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
-        if candidates.kinds[candidates.rows[c], KIND] == PLANE or math.isnan(at.depth[i]):
+        if is_on_plane(candidates, c) or math.isnan(at.depth[i]):
             continue
         if kind == OVERLAP:
             copy_vector(contacts.planes[c, :3], at.normal[i])
@@ -107,9 +108,7 @@ def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
     """
     for i in range(contacts.n[0]):
         c = contacts.index[i]
-        # objectives of the papers count what does not touch too, within any reach
-        counts = candidates.distant or candidates.reach == math.inf or at.depth[i] > -NEARBY
-        if candidates.kinds[candidates.rows[c], KIND] == PLANE or not counts:
+        if is_on_plane(candidates, c) or not is_nearby(candidates, at, i):
             continue
         _bend(candidates, contacts, at, i)
         if contacts.rolls[c]:

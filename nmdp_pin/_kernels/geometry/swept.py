@@ -29,11 +29,19 @@ from nmdp_pin._kernels.geometry.contacts import (
     Contacts,
 )
 from nmdp_pin._kernels.geometry.polytopes import row_of
-from nmdp_pin._kernels.geometry.shape_table import SIZES, axis_of
+from nmdp_pin._kernels.geometry.shape_table import KIND, SIZES, axis_of
+from nmdp_pin._kernels.geometry.terrain import PLANE
 from nmdp_pin._kernels.geometry.triangles import SAME
 
 STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
+
+
+@jit
+def is_on_plane(candidates: ContactPairs, k: int) -> bool:
+    """Whether a candidate touches a plane."""
+    holds: bool = candidates.kinds[candidates.rows[k], KIND] == PLANE
+    return holds
 
 
 @jit

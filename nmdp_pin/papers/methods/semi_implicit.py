@@ -8,6 +8,7 @@ import pinocchio as pin
 from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
+from nmdp_pin._dynamics.loops import forces_of_gaps
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import BACKWARD_EULER
 from nmdp_pin._kernels.geometry.contacts import Contacts, identity
@@ -175,8 +176,7 @@ class SemiImplicit:
         gaps = np.zeros(len(loops.compliance))
         stage = self._memory.stage
         write_gaps(loops, stage.frames, self._memory.origin.P, start.state.q, gaps)
-        pulls = -(gaps + start.h * start.J[first:, 0] @ v) / loops.compliance
-        return np.where(stage.held.repeat(np.diff(loops.first)), pulls, 0.0)
+        return forces_of_gaps(loops, stage.held, gaps + start.h * start.J[first:, 0] @ v)
 
     def coasting(self, start: StepStart) -> StepStart | None:
         """The start with the mean bias of a step on which nothing but inertia acts.
