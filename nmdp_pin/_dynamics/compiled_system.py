@@ -20,7 +20,7 @@ from nmdp_pin._dynamics.commands import (
 )
 from nmdp_pin._dynamics.geometry.candidates import n_contacts_of, new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
-from nmdp_pin._dynamics.kinematic_tree import scales_of, tree_of
+from nmdp_pin._dynamics.kinematic_tree import most_dofs, scales_of, tree_of
 from nmdp_pin._dynamics.loops import held_loops
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
 from nmdp_pin._dynamics.scripts import idle_pairs, scripted_dofs
@@ -366,9 +366,12 @@ class CompiledSystem:
     def new_linear(self) -> StageJacobians:
         """Memory for the derivatives at a point."""
         nv, rows, total = self.model.nv, self.record.rows, self.shape[0]
-        jacobians = (total, rows, nv)
+        d = most_dofs(self.tree, self.candidates.bodies, self.joints.loops)
+        jacobians = (total, rows, d)
         return StageJacobians(
             np.zeros((nv, nv)),
+            np.zeros((total, d), dtype=np.int64),
+            np.zeros(total, dtype=np.int64),
             np.zeros(jacobians),
             np.zeros(jacobians),
             np.zeros((total, rows)),

@@ -17,6 +17,7 @@ from nmdp_pin._kernels.algebra.manifold import (
     UNBOUNDED,
     Manifold,
 )
+from nmdp_pin._kernels.tree.loops import Loops
 from nmdp_pin._kernels.tree.tree import Tree
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.trees import Inertia, inertia_at, spans_of
@@ -58,6 +59,19 @@ def tree_of(robot: Robot, inertia: Inertia | None = None, *, known: Tree | None 
         motions=np.concatenate([np.zeros((0, 6)), *(_motions(joint, neutral) for joint in joints)]),
         **weights,
     )
+
+
+def most_dofs(tree: Tree, bodies: np.ndarray, loops: Loops) -> int:
+    """The largest number of dofs on which a contact, a joint or a loop acts.
+
+    Args:
+        tree: the tree.
+        bodies: bodies of the candidates, shape (c, 2).
+        loops: the loops.
+    """
+    a, b = np.unique(np.sort(bodies, axis=1), axis=0).T
+    moving = np.count_nonzero(tree.moves[a] != tree.moves[b], axis=1)
+    return int(max([1, *moving, *np.diff(loops.dof_ranges)]))
 
 
 def _weights_of(robot: Robot, inertia: Inertia) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Kinematics, energies, sums over bodies and Lie groups of the kernels against pinocchio's."""
 
+import itertools
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -244,7 +246,7 @@ def test_derivatives_of_a_step_on_the_manifold(kind, size):
         assert pytest.approx(pin.dIntegrate(model, q, d, argument), abs=SERIES) == found
     X, before = rng.standard_normal((2, 3, nv))
     Y, weights, A = before.copy(), rng.standard_normal(nv), np.ones((nv, nv))
-    manifold.add_multiplied_rows(space, X, by_d, -0.5, np.array([0, nv]), Y)
+    manifold.add_multiplied_columns(space, np.arange(nv), nv, X, by_d, -0.5, Y)
     assert pytest.approx(before - 0.5 * X @ by_d, abs=SERIES) == Y
     X, before = rng.standard_normal((2, nv, nv))
     Y, k = before.copy(), int(space.first_v[1])
@@ -261,3 +263,16 @@ def test_other_joints_are_refused_by_name():
     model.addJoint(0, pin.JointModelSphericalZYX(), pin.SE3.Identity(), "odd")
     with pytest.raises(IntegratorError, match="joint 'odd' is of the kind SphericalZYX"):
         check_kinematics(model)
+
+
+def test_dofs_that_move_a_body_relative_to_another_one():
+    """Ascending, of one tree or of two, and none of a body relative to itself."""
+    model = pin.Model()
+    for first, second in (("RX", "PY"), ("Spherical", "RZ")):
+        parent = model.addJoint(0, getattr(pin, f"JointModel{first}")(), pin.SE3.Random(), first)
+        model.addJoint(parent, getattr(pin, f"JointModel{second}")(), pin.SE3.Random(), second)
+    whole, dofs = tree_of(robot_of(model)), np.empty(model.nv, np.int64)
+    supports = {0: [], 1: [0], 2: [0, 1], 3: [2, 3, 4], 4: [2, 3, 4, 5]}
+    for a, b in itertools.product(supports, repeat=2):
+        n = tree.write_moving_dofs(whole, a, b, dofs)
+        assert dofs[:n].tolist() == sorted(set(supports[a]) ^ set(supports[b]))

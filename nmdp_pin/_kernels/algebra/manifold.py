@@ -343,29 +343,32 @@ def add_turning(space: Manifold, d: Array, D: Array, force: Array, A: Array) -> 
 
 @inlined
 def _add_product(
-    X: Array, D: Array, i: int, k: int, end: int, blocks: bool, factor: float, Y: Array
+    X: Array, D: Array, i: int, s: int, k: int, end: int, blocks: bool, factor: float, Y: Array
 ) -> None:
-    """Add row i of factor X D to Y in the columns of a joint, whose D may be the identity."""
-    for j in range(k, end):
-        total = X[i, j]
+    """Add row i of factor X D to Y in columns s on, of a joint, whose D may be the identity."""
+    for j in range(end - k):
+        total = X[i, s + j]
         if blocks:
             total = 0.0
-            for l in range(k, end):
-                total += X[i, l] * D[l, j]
-        Y[i, j] += factor * total
+            for l in range(end - k):
+                total += X[i, s + l] * D[k + l, k + j]
+        Y[i, s + j] += factor * total
 
 
 @jit
-def add_multiplied_rows(
-    space: Manifold, X: Array, D: Array, factor: float, span: Array, Y: Array
+def add_multiplied_columns(
+    space: Manifold, dofs: Array, n: int, X: Array, D: Array, factor: float, Y: Array
 ) -> None:
-    """Y += factor X D, shapes (., nv), in the columns of a span of dofs, its first and its end."""
-    for i in range(X.shape[0]):
-        for b in range(len(space.kinds)):
-            k, end = space.first_v[b], space.first_v[b + 1]
-            if k < span[0] or k >= span[1]:
-                continue
-            _add_product(X, D, i, k, end, has_blocks(space.kinds[b]), factor, Y)
+    """Y += factor X D, shapes (., n), in the columns of n dofs, those of whole joints."""
+    s = 0
+    while s < n:
+        b = 0
+        while space.first_v[b + 1] <= dofs[s]:
+            b += 1
+        k, end = dofs[s], space.first_v[b + 1]
+        for i in range(X.shape[0]):
+            _add_product(X, D, i, s, k, end, has_blocks(space.kinds[b]), factor, Y)
+        s += end - k
 
 
 @jit
@@ -380,7 +383,7 @@ def add_multiplied_groups(
             g += 1
         blocks = has_blocks(space.kinds[b])
         for i in range(groups[g], groups[g + 1]):
-            _add_product(X, D, i, k, end, blocks, factor, Y)
+            _add_product(X, D, i, k, k, end, blocks, factor, Y)
 
 
 @jit

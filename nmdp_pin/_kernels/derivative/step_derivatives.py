@@ -188,9 +188,10 @@ def stage_rates(
             for a in range(rows if x < touching else 1):
                 p = at.V[row, a, e]
                 if p != 0.0:
-                    for l in range(nv):
-                        rates.forces[begin + e, l] += p * linear.J_force[x, a, l]
-                        rates.bends[begin + e, l] += p * linear.J_motion[x, a, l]
+                    for s in range(linear.n_dofs[x]):
+                        l = linear.dofs[x, s]
+                        rates.forces[begin + e, l] += p * linear.J_force[x, a, s]
+                        rates.bends[begin + e, l] += p * linear.J_motion[x, a, s]
                     if system.recovery > 0.0 or x >= touching:
                         for d in range(begin, rates.first[x + 1]):
                             loads = not system.forces or d == rates.first[x + 1] - 1

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import clear_matrix, copy_vector
-from nmdp_pin._kernels.algebra.manifold import (
-    add_multiplied_rows,
-)
+from nmdp_pin._kernels.algebra.linear import copy_vector
+from nmdp_pin._kernels.algebra.manifold import add_multiplied_columns
 from nmdp_pin._kernels.algebra.vector3 import cross_into, place
 from nmdp_pin._kernels.compiler.callbacks import (
     call_vertex_derivative,
@@ -31,8 +29,8 @@ from nmdp_pin._kernels.tree.tree import (
     add_children,
     add_pairs,
     project_stiffness,
-    second_tree,
     subtract_from_bodies,
+    write_moving_dofs,
 )
 
 
@@ -67,7 +65,7 @@ def linearise_contacts(
         stiffness_at_origin(
             at.P, bodies[x, 1], places.centre[i], at.wrench[i], D, True, stiffness[x]
         )
-        _contact_rows(system, stage, at, i, of_depth, N, L, linear.J_force[x], linear.J_motion[x])
+        _contact_rows(system, stage, at, i, of_depth, N, L, linear, x)
         rise = system.candidates.rise[contacts.index[i]] * max(places.depth[i], 0.0)
         if system.forces:
             share = share_of_load(system, at, i)
@@ -138,10 +136,10 @@ def _contact_rows(
     of_depth: Array,
     N: Array,
     L: Array,
-    J_force: Array,
-    J_motion: Array,
+    linear: StageJacobians,
+    x: int,
 ) -> None:
-    """Jacobians of contact i relative to the touched body, in its axes, shapes (rows, nv).
+    """Write active row x, the Jacobians of contact i relative to the touched body, in its axes.
 
     The columns are linear in the motions of the dofs: with F, what the wrench works on, and X, the
     motion of the touching point, as maps of (dx, dphi), the derivative of a displacement is
@@ -153,7 +151,8 @@ def _contact_rows(
     where t is the relative angular velocity, w and v are the velocities of the carrier and of its
     touching point, and T is the motion of the joint that precedes dof l.
     """
-    tree, places, h, rows = system.tree, at.places, 1.0 / stage.rate, J_force.shape[0]
+    tree, places, h, rows = system.tree, at.places, 1.0 / stage.rate, linear.J_force.shape[1]
+    J_force, J_motion, dofs = linear.J_force[x], linear.J_motion[x], linear.dofs[x]
     a, b = stage.contacts.bodies[i, 0], stage.contacts.bodies[i, 1]
     F, U, X = zero_matrix(rows, 6), zero_matrix(rows, 6), zero_matrix(3, 6)
     for j in range(rows):
@@ -180,28 +179,25 @@ def _contact_rows(
                 U[j, k] -= missing * places.depth[i] * N[j, k]
     c, moved, y = vector(3), vector(6), vector(6)
     place(at.P[b], places.centre[i], c)
-    clear_matrix(J_force)
-    clear_matrix(J_motion)
-    for body in (a, second_tree(tree, a, b)):
-        span = tree.spans[body]
-        for l in range(span[0], span[1]):
-            s = tree.moves[a, l] - tree.moves[b, l]
-            if s == 0.0:
-                continue
-            motion_at(at.P[b], at.S[l], c, s, moved)
-            if not stage.displaced:
-                motion_at(at.P[b], at.joint_axis_rates[l], c, h * s, y)
-            for j in range(rows):
-                force, motion = 0.0, 0.0
-                for k in range(6):
-                    force += F[j, k] * moved[k]
-                    motion += U[j, k] * moved[k]
-                if not stage.displaced:
-                    for k in range(6):
-                        motion -= F[j, k] * y[k]
-                J_force[j, l], J_motion[j, l] = force, motion
+    n = write_moving_dofs(tree, a, b, dofs)
+    linear.n_dofs[x] = n
+    for s in range(n):
+        l = dofs[s]
+        sign = tree.moves[a, l] - tree.moves[b, l]
+        motion_at(at.P[b], at.S[l], c, sign, moved)
         if not stage.displaced:
-            add_multiplied_rows(tree.space, J_force, at.D, 1.0, span, J_motion)
+            motion_at(at.P[b], at.joint_axis_rates[l], c, h * sign, y)
+        for j in range(rows):
+            force, motion = 0.0, 0.0
+            for k in range(6):
+                force += F[j, k] * moved[k]
+                motion += U[j, k] * moved[k]
+            if not stage.displaced:
+                for k in range(6):
+                    motion -= F[j, k] * y[k]
+            J_force[j, s], J_motion[j, s] = force, motion
+    if not stage.displaced:
+        add_multiplied_columns(tree.space, dofs, n, J_force, at.D, 1.0, J_motion)
 
 
 @jit

@@ -82,17 +82,18 @@ def linearise_joints(
             linear.A[l, l] -= d_least + at.w[n + j, 0] * d_width
         clear_matrix(linear.J_force[x])
         clear_matrix(linear.J_motion[x])
-        linear.J_force[x, 0, l] = linear.J_motion[x, 0, l] = 1.0
+        linear.dofs[x, 0], linear.n_dofs[x] = l, 1
+        linear.J_force[x, 0, 0] = linear.J_motion[x, 0, 0] = 1.0
         clear_vector(linear.of_load[x])
         if d_width != 0.0:
             share = system.recovery / stage.rate
             w = share_of_interval(system, at, n + j, least, width)
             beyond = (width - 2.0 * joints.friction[j]) / abs(d_width)
-            linear.J_motion[x, 0, l] += share * (1.0 - w if d_width < 0.0 else w)
+            linear.J_motion[x, 0, 0] += share * (1.0 - w if d_width < 0.0 else w)
             linear.of_load[x, 0] = share * beyond
             if system.forces:  # at the same force w changes with the interval
                 inside = 0.0 < w < 1.0
                 linear.of_load[x, 0] = share * beyond / width if inside else 0.0
                 if inside:
                     of_w = -(d_least + w * d_width) / width
-                    linear.J_motion[x, 0, l] += share * beyond * of_w
+                    linear.J_motion[x, 0, 0] += share * beyond * of_w

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import clear_matrix, clear_vector
-from nmdp_pin._kernels.algebra.manifold import add_multiplied_rows
+from nmdp_pin._kernels.algebra.manifold import add_multiplied_columns
 from nmdp_pin._kernels.compiler.jit import jit
-from nmdp_pin._kernels.compiler.record import indices, matrix, vector, zero_vector
+from nmdp_pin._kernels.compiler.record import matrix, vector, zero_vector
 from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.tree.loops import (
     MOST,
@@ -58,8 +58,7 @@ def linearise_loops(system: System, stage: Stage, at: StageIterate, linear: Stag
         return
     loops, n, h, nv = system.joints.loops, stage.contacts.n[0], 1.0 / stage.rate, at.v.size
     A, B, g, W, f = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6), zero_vector(MOST)
-    J, U, whole = np.empty((MOST, nv)), np.empty((MOST, nv)), indices(2)
-    whole[0], whole[1] = 0, nv
+    J, U = np.empty((MOST, nv)), np.empty((MOST, nv))
     first = at.n_active[0] - loops.compliance.size
     for x in range(loops.kinds.size):
         rows = gaps_of(loops, stage.frames, x, at.P, at.q, A, B, g, W)
@@ -73,16 +72,20 @@ def linearise_loops(system: System, stage: Stage, at: StageIterate, linear: Stag
             add_velocity_rates(system.tree, loops, x, A, B, W, at.S, at.twists, at.v, U)
         for a in range(rows):
             row = first + loops.first[x] + a - loops.first[0]
-            J_force, J_motion = linear.J_force[row], linear.J_motion[row]
+            J_force, J_motion, begin = (
+                linear.J_force[row],
+                linear.J_motion[row],
+                loops.dof_ranges[x],
+            )
+            n = loops.dof_ranges[x + 1] - begin if stage.held[x] else 0
+            linear.n_dofs[row] = n
             clear_matrix(J_force)
             clear_matrix(J_motion)
             clear_vector(linear.of_load[row])
             linear.of_load[row, 0] = loops.compliance[loops.first[x] + a - loops.first[0]]
-            if not stage.held[x]:
-                continue
-            for s in range(loops.dof_ranges[x], loops.dof_ranges[x + 1]):
-                l, e = loops.dofs[s], s - loops.dof_ranges[x]
-                J_force[0, l] = J[a, e]
-                J_motion[0, l] = J[a, e] if holds else h * U[a, e]
+            for s in range(n):
+                linear.dofs[row, s], J_force[0, s] = loops.dofs[begin + s], J[a, s]
+                J_motion[0, s] = J[a, s] if holds else h * U[a, s]
             if not holds:
-                add_multiplied_rows(system.tree.space, J_force, at.D, 1.0, whole, J_motion)
+                dofs = linear.dofs[row]
+                add_multiplied_columns(system.tree.space, dofs, n, J_force, at.D, 1.0, J_motion)

@@ -67,8 +67,9 @@ def linearise_script(system: System, at: StageIterate, linear: StageJacobians) -
             for c in range(at.v.size):
                 linear.A[l, c] = at.D[l, c]
             for x in range(at.n_active[0]):
-                for a in range(linear.J_force.shape[1]):
-                    linear.J_force[x, a, l] = 0.0
+                for s in range(linear.n_dofs[x]):
+                    if linear.dofs[x, s] == l:
+                        linear.J_force[x, :, s] = 0.0
 
 
 @jit

@@ -23,7 +23,6 @@ from nmdp_pin._kernels.step.stage_records import (
     System,
 )
 from nmdp_pin._kernels.tree.joints import interval
-from nmdp_pin._kernels.tree.tree import second_tree
 
 _NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
 
@@ -158,11 +157,9 @@ def predicts_solution(
     sets.first[1] = 3
     for b in range(at.n_active[1]):
         row = at.active[b]
-        one, other = stage.contacts.bodies[row, 0], stage.contacts.bodies[row, 1]
-        span = system.tree.spans[one]
-        second = system.tree.spans[second_tree(system.tree, one, other)]
-        moved = vector_of(linear.J_motion[b], dq, span, second)
-        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dq, span, second)
+        dofs, n = linear.dofs[b], linear.n_dofs[b]
+        moved = vector_of(linear.J_motion[b], dofs, n, dq)
+        depth, fallen = at.places.depth[row], vector_of(linear.J_force[b], dofs, n, dq)
         more = w1[row, 2] - at.w[row, 2]
         for e in range(3):
             f[e], F[e] = w1[row, e], at.work[row, e]
@@ -177,13 +174,11 @@ def predicts_solution(
 
 
 @jit
-def vector_of(J: Array, dq: Array, span: Array, other: Array) -> tuple[float, float, float]:
-    """J dq of a Jacobian of three rows or more, with entries in two spans of dofs."""
+def vector_of(J: Array, dofs: Array, n: int, dq: Array) -> tuple[float, float, float]:
+    """J dq of a Jacobian of three rows or more, in the columns of n dofs."""
     x, y, z = 0.0, 0.0, 0.0
-    for both in range(2):
-        begin, end = (span[0], span[1]) if both == 0 else (other[0], other[1])
-        for l in range(begin, end):
-            x += J[0, l] * dq[l]
-            y += J[1, l] * dq[l]
-            z += J[2, l] * dq[l]
+    for s in range(n):
+        x += J[0, s] * dq[dofs[s]]
+        y += J[1, s] * dq[dofs[s]]
+        z += J[2, s] * dq[dofs[s]]
     return x, y, z

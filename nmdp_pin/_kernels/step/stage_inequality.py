@@ -34,7 +34,6 @@ from nmdp_pin._kernels.step.outcomes import CONVERGED, HELD, QP_FAILED, SINGULAR
 from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.step.stage_sets import state_sets
 from nmdp_pin._kernels.tree.joints import motor
-from nmdp_pin._kernels.tree.tree import second_tree
 
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 
@@ -66,48 +65,13 @@ def motor_rows(system: System, stage: Stage, at: StageIterate, rows: Array, moto
 
 
 @jit
-def _write_dofs(
-    J_force: Array, J_motion: Array, rows: int, begin: int, end: int, dofs: Array, k: int
-) -> int:
-    """Write the dofs of a span on which a row acts or depends after k others; their number."""
-    for l in range(begin, end):
-        for i in range(rows):
-            if J_force[i, l] != 0.0 or J_motion[i, l] != 0.0:
-                dofs[k] = l
-                k += 1
-                break
-    return k
-
-
-@jit
-def _dofs_of_row(
-    system: System,
-    stage: Stage,
-    linear: StageJacobians,
-    x: int,
-    row: int,
-    rows: int,
-    dofs: Array,
-) -> int:
-    """Write the dofs that row `row`, the active one of index x, feels; how many there are."""
-    J, K = linear.J_force[x], linear.J_motion[x]
-    if row >= stage.contacts.n[0]:
-        return _write_dofs(J, K, rows, 0, J.shape[1], dofs, 0)
-    a, b = stage.contacts.bodies[row, 0], stage.contacts.bodies[row, 1]
-    c, spans = second_tree(system.tree, a, b), system.tree.spans
-    low, high = (a, c) if spans[a, 0] <= spans[c, 0] else (c, a)
-    k = _write_dofs(J, K, rows, spans[low, 0], spans[low, 1], dofs, 0)
-    return _write_dofs(J, K, rows, spans[high, 0], spans[high, 1], dofs, k)
-
-
-@jit
-def _project_rows(V: Array, J: Array, rows: int, dofs: Array, n_dofs: int, out: Array) -> None:
-    """Jacobian along coordinates with directions V, for some dofs, shape (m, k)."""
+def _project_rows(V: Array, J: Array, rows: int, n_dofs: int, out: Array) -> None:
+    """Jacobian along coordinates with directions V, shape (m, k)."""
     for e in range(out.shape[0]):
         for s in range(n_dofs):
             total = 0.0
             for i in range(rows):
-                total += V[i, e] * J[i, dofs[s]]
+                total += V[i, e] * J[i, s]
             out[e, s] = total
 
 
@@ -133,18 +97,15 @@ def state_vi(
     asked, motors, A = np.empty((nv, nv)), np.empty(nv, np.int64), linear.A.copy()
     number = motor_rows(system, stage, at, asked, motors)
     blocks = k + number
-    dofs, n_dofs = np.empty((blocks, nv), np.int64), np.empty(blocks, np.int64)
     sets = new_sets(blocks, system.cone.sides, system.cone.angle, system.cone.reach)
-    first, most = sets.first, 0
+    first, most, n_dofs = sets.first, 0, np.zeros(blocks, np.int64)
     first[0] = 0
     for b in range(blocks):
         first[b + 1] = first[b] + (m if b < touching else 1)
         if b < k:
-            rows = linear.J_force.shape[1] if b < touching else 1
-            n_dofs[b] = _dofs_of_row(system, stage, linear, b, at.active[b], rows, dofs[b])
-        else:
-            row = asked[b - k : b - k + 1]
-            n_dofs[b] = _write_dofs(row, row, 1, 0, nv, dofs[b], 0)
+            n_dofs[b] = linear.n_dofs[b]
+        for l in range(nv if b >= k else 0):
+            n_dofs[b] += asked[b - k, l] != 0.0
         most = max(most, n_dofs[b])
     vi = AffineVI(
         sets=sets,
@@ -154,7 +115,7 @@ def state_vi(
         motion=np.zeros((blocks, m)),
         depth=np.zeros(blocks),
         of_load=np.zeros((blocks, m)),
-        dofs=dofs,
+        dofs=np.zeros((blocks, most), np.int64),
         n_dofs=n_dofs,
         A=A,
         G=at.G,
@@ -181,10 +142,10 @@ def _state_rows(at: StageIterate, linear: StageJacobians, vi: AffineVI, f0: Arra
     for b in range(at.n_active[0]):
         row, size = at.active[b], first[b + 1] - first[b]
         rows = at.V.shape[1] if b < at.n_active[1] else 1
-        _project_rows(at.V[row], linear.J_force[b], rows, dofs[b], n_dofs[b], vi.J_force[b, :size])
-        _project_rows(
-            at.V[row], linear.J_motion[b], rows, dofs[b], n_dofs[b], vi.J_motion[b, :size]
-        )
+        _project_rows(at.V[row], linear.J_force[b], rows, n_dofs[b], vi.J_force[b, :size])
+        _project_rows(at.V[row], linear.J_motion[b], rows, n_dofs[b], vi.J_motion[b, :size])
+        for s in range(n_dofs[b]):
+            dofs[b, s] = linear.dofs[b, s]
         for e in range(size):
             f0[first[b] + e], vi.motion[b, e] = at.w[row, e], at.work[row, e]
             for i in range(rows):
@@ -209,12 +170,16 @@ def _state_motor(
     f0[e] = sign * limit if sign != 0.0 else tau
     vi.motion[b, 0], vi.of_load[b, 0] = (f0[e] - tau) / stiffness, 1.0 / stiffness
     vi.sets.friction[b] = limit
-    for s in range(vi.n_dofs[b]):
-        c = vi.dofs[b, s]
+    s = 0
+    for c in range(asked.size):
+        if asked[c] == 0.0:
+            continue
+        vi.dofs[b, s] = c
         vi.J_force[b, 0, s] = 1.0 if c == l else 0.0
         vi.J_motion[b, 0, s] = asked[c] / stiffness
         if sign == 0.0:
             vi.A[l, c] -= asked[c]
+        s += 1
 
 
 @jit

@@ -197,14 +197,19 @@ class StageJacobians:
 
     Args:
         A: shape (nv, nv).
-        J_force: Jacobians on which the wrenches of the active rows work, shape (k + r, rows, nv).
-        J_motion: derivatives of their motions, shape (k + r, rows, nv).
+        dofs: those on which each active row acts or depends, ascending, shape (k + r, d).
+        n_dofs: their numbers, shape (k + r,).
+        J_force: Jacobians on which the wrenches of the active rows work, in the columns of their
+            dofs, shape (k + r, rows, d).
+        J_motion: derivatives of their motions, likewise, shape (k + r, rows, d).
         of_load: derivatives of their motions by their loads, the normal forces or the sums s of
             their weights, shape (k + r, rows).
         rho: stiffnesses of all rows in the step, 0: unknown [N/m], shape (k + r,).
     """
 
     A: Array
+    dofs: Array
+    n_dofs: Array
     J_force: Array
     J_motion: Array
     of_load: Array

@@ -122,10 +122,17 @@ def body_twists(tree: Tree, S: Array, v: Array, twists: Array) -> None:
 
 
 @jit
-def second_tree(tree: Tree, a: int, b: int) -> int:
-    """Body b, but the world, whose span is empty, where the bodies are of one tree."""
-    same = tree.spans[a, 0] == tree.spans[b, 0] and tree.spans[a, 1] == tree.spans[b, 1]
-    return 0 if same else b
+def write_moving_dofs(tree: Tree, a: int, b: int, dofs: Array) -> int:
+    """Write the dofs that move body a relative to body b, ascending; how many there are."""
+    spans, n = tree.spans, 0
+    low, high = (a, b) if spans[a, 0] <= spans[b, 0] else (b, a)
+    for both in range(2):
+        body = low if both == 0 else high
+        for l in range(spans[body, 0], spans[body, 1]):
+            if tree.moves[a, l] != tree.moves[b, l] and (n == 0 or l > dofs[n - 1]):
+                dofs[n] = l
+                n += 1
+    return n
 
 
 @jit

@@ -25,6 +25,7 @@ from nmdp_pin._kernels.tree.springs import add_springs
 from nmdp_pin._kernels.tree.tree import body_twists
 from nmdp_pin._robot.lift import LiftForces
 from nmdp_pin._state.state import State
+from nmdp_pin.papers.methods.stage_equations import whole_rows
 
 STEP_WORK = 2  # of a step without its impulses, in evaluations: most of it is Python
 MOST_SATURATIONS = 12  # sets of saturated motors that are tried; one or two are usual
@@ -111,7 +112,7 @@ class SemiImplicit:
             record.dynamics.M.copy(),
             pin.rnea(self.model, self._data, state.q, state.v, np.zeros(self.model.nv))
             - self._lift(state.q),
-            self._linear.J_force[:total].copy(),
+            whole_rows(self._linear, self._linear.J_force, total),
             self._linear.of_load[:total].copy(),
             *energies_of(record, memory.origin),
         )

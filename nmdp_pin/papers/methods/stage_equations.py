@@ -6,7 +6,13 @@ import numpy as np
 
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
 from nmdp_pin._kernels.step.stage import evaluate, linearise
-from nmdp_pin._kernels.step.stage_records import GAP, RESIDUAL, Stage, StageIterate
+from nmdp_pin._kernels.step.stage_records import (
+    GAP,
+    RESIDUAL,
+    Stage,
+    StageIterate,
+    StageJacobians,
+)
 from nmdp_pin._kernels.step.tolerances import attainable
 from nmdp_pin._kernels.step.vertex_secants import learn_slopes
 
@@ -23,6 +29,15 @@ class Linearisation(NamedTuple):
     A: np.ndarray
     J_force: np.ndarray
     J_motion: np.ndarray
+
+
+def whole_rows(linear: StageJacobians, J: np.ndarray, k: int) -> np.ndarray:
+    """The first k rows of one of the Jacobians, in the columns of all dofs, shape (k, rows, nv)."""
+    found = np.zeros((k, J.shape[1], len(linear.A)))
+    for x in range(k):
+        n = linear.n_dofs[x]
+        found[x][:, linear.dofs[x, :n]] = J[x, :, :n]
+    return found
 
 
 class StagePoint:
@@ -87,7 +102,8 @@ class StageEquations:
         record.active[:k] = at.active
         linearise(self.form.record, self.stage, record, linear)
         record.active[:], record.n_active[:] = own
-        return Linearisation(linear.A.copy(), linear.J_force[:k].copy(), linear.J_motion[:k].copy())
+        rows = (whole_rows(linear, J, k) for J in (linear.J_force, linear.J_motion))
+        return Linearisation(linear.A.copy(), *rows)
 
     def retract(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
         """The configuration at tangent dq from q."""
