@@ -114,8 +114,8 @@ def _with_loops(robot: Robot, loops: Iterable[Loop]) -> Robot:
 def closed(robot: Robot, q: np.ndarray) -> Closure:
     """A configuration that closes the loops of a robot, near one that need not.
 
-    One that is moved stays within the ranges of the joints, and mimic joints and tendons where
-    what they follow puts them, if the loops close so.
+    One that is moved stays within the ranges of the joints, with mimic joints and tendons where
+    what they follow puts them and scripted joints where they are, if the loops close so.
 
     Args:
         robot: robot, whose loops leave nothing open.
@@ -124,15 +124,19 @@ def closed(robot: Robot, q: np.ndarray) -> Closure:
     loops = [loop for loop in robot.loops if not isinstance(loop, Grip)]
     if not loops:
         return Closure(q)
-    model, sums, free = robot.model, _sums(robot), (-np.inf, np.inf)
+    model, sums, scripts = robot.model, _sums(robot), _scripted(robot)
     found = onto(model, loops, q)
     if np.abs(found.q - q).max() <= OPEN:
         return found
-    for rows, (low, high) in ((sums, _ranges(robot)), (sums, free), ([], free)):
-        found = onto(model, [*loops, *rows], np.clip(q, low, high), low, high)
+    ranges, free = _ranges(robot), (-np.inf, np.inf)
+    tries = ((sums, ranges, scripts), (sums, ranges, []), (sums, free, []), ([], free, []))
+    for rows, (low, high), held in tries:
+        found = onto(model, [*loops, *rows], np.clip(q, low, high), low, high, held)
         if found.gap <= OPEN:
             break
     off = [rows.strain(model, found.q) for rows in sums]
+    moved = np.abs(pin.difference(model, q, found.q)[scripts]).max(initial=0.0)
+    off += ["scripted joints move"] if moved > OPEN else []
     beyond = joints_beyond_range(robot, found.q[None])
     return replace(found, strained=(*beyond, *(said for said in off if said)))
 
@@ -143,6 +147,7 @@ def onto(
     q: np.ndarray,
     low: np.ndarray | float = -np.inf,
     high: np.ndarray | float = np.inf,
+    held: Sequence[int] = (),
 ) -> Closure:
     """A configuration that closes loops, near one that need not, by Gauss and Newton's method.
 
@@ -152,6 +157,7 @@ def onto(
         q: configuration, shape (nq,).
         low: least positions of hinges and slides [rad or m], shape (nq,).
         high: largest positions of them [rad or m], shape (nq,).
+        held: velocity indices of what stays where it is.
     """
     data, best = model.createData(), Closure(q, np.inf)
     simple = simple_joints(model).values()
@@ -161,6 +167,7 @@ def onto(
         pin.computeJointJacobians(model, data, q)
         parts = [loop.gaps(model, data, q) for loop in loops]
         gaps, J = np.concatenate([g for g, _ in parts]), np.vstack([J for _, J in parts])
+        J[:, [*held]] = 0.0  # the least steps leave it
         largest = float(np.abs(gaps).max())
         if largest < best.gap:
             worst = loops[int(np.argmax([np.abs(g).max() for g, _ in parts]))].name
@@ -203,6 +210,12 @@ def _sums(robot: Robot) -> list[_Sum]:
         )
         for t in robot.tendons
     ]
+
+
+def _scripted(robot: Robot) -> list[int]:
+    """Velocity indices of the scripted joints of a robot."""
+    joints = [robot.model.joints[robot.model.getJointId(name)] for name in robot.scripted]
+    return [v for joint in joints for v in range(joint.idx_v, joint.idx_v + joint.nv)]
 
 
 def _ranges(robot: Robot) -> tuple[np.ndarray, np.ndarray]:

@@ -66,6 +66,19 @@ def test_loops_that_ranges_keep_open():
         with_loops(carts([(-9.0, 9.0)] * 4), [far])
 
 
+def test_scripted_joints_stay():
+    """Others come to them; where these cannot, both move, and a warning says so."""
+    robot = replace(carts([(-9.0, 9.0)] * 4), scripted=frozenset({"right-joint"}))
+    held = with_loops(robot, TOGETHER)
+    np.testing.assert_allclose(held.standing[:2], [APART, 0.0], atol=CLOSED)
+    there = simulator(held).state(np.array([0.0, 0.3, 0.0, 0.0])).q
+    np.testing.assert_allclose(there[:2], [APART + 0.3, 0.3], atol=CLOSED)
+    short = replace(carts([(0.0, 0.1), *[(-9.0, 9.0)] * 3]), scripted=robot.scripted)
+    with pytest.warns(RobotWarning, match="do not close unless scripted joints move"):
+        held = with_loops(short, TOGETHER)
+    np.testing.assert_allclose(held.standing[:2], [0.1, 0.1 - APART], atol=CLOSED)
+
+
 def test_copies_that_loops_tear_off():
     """Where a mimic joint cannot follow, the loop is closed and a warning says how far it is."""
     mimic = Mimic("right-joint", "left-joint")
