@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin._control.controller import Command
+from nmdp_pin._control.moved_target import MovedTarget
 from nmdp_pin._dynamics.commands import new_plan, write_plan
 from nmdp_pin._dynamics.parameter_set import ParameterSet
 from nmdp_pin._integrators.integrator import time_after
@@ -42,6 +42,7 @@ _AT_ONCE = 100  # steps of a compiled call, which neither Ctrl-C nor another thr
 _LOOKED_AT = 16  # of the last states, for overlaps
 _CHECKED: weakref.WeakSet[Simulator] = weakref.WeakSet()
 _CHUNKS = 10  # for each worker, so that none has much left when the others are done
+_WORTH_IT = 500  # steps that make a task, which costs a millisecond: the fastest take 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +72,10 @@ class Rollout:
 
 @dataclass(frozen=True, eq=False)
 class _Control:
-    """What u means: arguments `command` and `targets` of `rollout`."""
+    """What u means: the argument `command` of `rollout`, and its target where u moves that."""
 
     command: CommandOf | Command | None
-    targets: bool
+    target: MovedTarget | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,8 @@ def rollout(
             set for all; empty: those of the simulator.
         n_jobs: number of processes, -1: one a core; None: what `joblib.parallel_config` says, else
             1. Its backend may be threads, where steps of `pbd` and `pbfd` run in parallel.
-        chunk: number of trajectories in a task; None: ten tasks for each worker, of `Jax` one.
+        chunk: number of trajectories in a task; None: ten tasks for each worker, or fewer of 500
+            steps, of `Jax` one.
         out: array for x, such as a `numpy.memmap`.
         progress: True draws a bar on a terminal; a function is called with the number of
             trajectories done and the number of all.
@@ -157,8 +159,8 @@ def rollout(
         raise IntegratorError(
             f"a Jax backend has one set of parameters for all trajectories, got {len(parameters)}"
         )
-    tasks_each = 1 if roller else _CHUNKS * workers(n_jobs)
-    chunk = max(1, nb // tasks_each) if chunk is None else chunk
+    if chunk is None:
+        chunk = max(1, nb if roller else _chunk(nb, steps, workers(n_jobs)))
     check_count("chunk", chunk, 1)
     x = _array_for(out, (nb, steps, simulator.vector.nx))
     status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
@@ -181,6 +183,12 @@ def rollout(
             show(done, nb)
     _warn_of_overlaps(asked, final)
     return Rollout(x, status, made, tuple(final))
+
+
+def _chunk(nb: int, steps: int, workers: int) -> int:
+    """Number of trajectories in a task: equal shares of the workers, of tasks worth their cost."""
+    each = min(max(nb * steps // (_WORTH_IT * workers), 1), _CHUNKS)
+    return -(-nb // (each * workers))
 
 
 def _warn_of_overlaps(simulator: Simulator, final: Sequence[State]) -> None:
@@ -230,7 +238,7 @@ def _roller(
         raise WorkerError(f"a Jax backend has no workers: leave n_jobs out, got {n_jobs!r}")
     from nmdp_pin._jax.roller import DeviceRoller
 
-    if control.targets:
+    if control.target:
         raise IntegratorError("a Jax backend moves no targets: leave targets out")
     return DeviceRoller(simulator, control.command, backend)
 
@@ -241,7 +249,8 @@ def _control(simulator: Simulator, command: CommandOf | Command | None, targets:
         command = simulator.checked_command(command)
     if targets and (not isinstance(command, Command) or command.kp is None):
         raise ControlError("targets=True needs a Command with kp and q_target, which u moves")
-    return _Control(command, targets)
+    target = MovedTarget.around(simulator.vector.model, command.q_target) if targets else None
+    return _Control(command, target)
 
 
 def _run_on_device(
@@ -277,13 +286,13 @@ def _run(
             write_plan(plan, 0, told)
         elif k == end:
             begin, end = k, min(k + len(plan.tau), len(u))
-            _add(simulator, u[begin:end], plan, told, control.targets)
+            _add(simulator, u[begin:end], plan, told.tau, control.target)
         if not told.wrenches:  # whose Jacobians are those of the start of each step
             made, state = simulator.advance(state, told, plan, k - begin, h, x[begin:end])
             k = begin + made
         if k < end:  # a step that failed, or of a method that has no compiled call
             at = k - begin
-            targets = {"q_target": plan.q_target[at]} if control.targets else {}
+            targets = {"q_target": plan.q_target[at]} if control.target else {}
             result = simulator.step(state, replace(told, tau=plan.tau[at], **targets), h)
             if not result.status.ok:
                 x[k:] = space.pack(state)
@@ -295,17 +304,20 @@ def _run(
 
 
 def _add(
-    simulator: Simulator, u: np.ndarray, plan: Commands, command: Command, targets: bool
+    simulator: Simulator,
+    u: np.ndarray,
+    plan: Commands,
+    tau: np.ndarray | None,
+    target: MovedTarget | None,
 ) -> None:
-    """Write into a plan the torques of a command with u added, or its targets moved by u."""
+    """Write into a plan the torques of a command with u added, or its target moved by u."""
     added = np.zeros((len(u), simulator.vector.nv))
     every = u.shape[1] == simulator.vector.nv
     added[:, slice(None) if every else simulator.system.robot.driven] = u
-    if targets:
-        for row, way in zip(plan.q_target, added, strict=False):
-            row[:] = pin.integrate(simulator.vector.model, command.q_target, way)
+    if target:
+        target.write(simulator.vector.model, added, plan.q_target[: len(u)])
     else:
-        plan.tau[: len(u)] = added if command.tau is None else command.tau + added
+        plan.tau[: len(u)] = added if tau is None else tau + added
 
 
 def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> tuple[State, ...]:
