@@ -11,6 +11,7 @@ import scipy  # whose parts are imported when they are used
 from nmdp_pin._robot.feasibility import joints_beyond_range
 from nmdp_pin._robot.joint_limits import simple_joints
 from nmdp_pin._robot.loop import Grip, Loop
+from nmdp_pin._robot.model import LARGEST_NUMBER
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin.errors import RobotError, RobotWarning
 
@@ -129,7 +130,13 @@ def closed(robot: Robot, q: np.ndarray) -> Closure:
     if np.abs(found.q - q).max() <= OPEN:
         return found
     ranges, free = _ranges(robot), (-np.inf, np.inf)
-    tries = ((sums, ranges, scripts), (sums, ranges, []), (sums, free, []), ([], free, []))
+    firm = np.flatnonzero(model.damping >= LARGEST_NUMBER).tolist()  # no loop moves what it holds
+    tries = (
+        (sums, ranges, scripts + firm),
+        (sums, ranges, firm),
+        (sums, free, firm),
+        ([], free, []),
+    )
     for rows, (low, high), held in tries:
         found = onto(model, [*loops, *rows], np.clip(q, low, high), low, high, held)
         if found.gap <= OPEN:

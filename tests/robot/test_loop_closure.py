@@ -79,6 +79,13 @@ def test_scripted_joints_stay():
     np.testing.assert_allclose(held.standing[:2], [0.1, 0.1 - APART], atol=CLOSED)
 
 
+def test_what_damping_holds_stays():
+    """MJCF files hold bases by a damping of 1e11, of which 1e10 is read."""
+    robot = carts([(-9.0, 9.0)] * 4)
+    robot.model.damping[0] = 1e10
+    np.testing.assert_allclose(with_loops(robot, TOGETHER).standing[:2], [0, -APART], atol=CLOSED)
+
+
 def test_copies_that_loops_tear_off():
     """Where a mimic joint cannot follow, the loop is closed and a warning says how far it is."""
     mimic = Mimic("right-joint", "left-joint")
