@@ -131,13 +131,12 @@ def closed(robot: Robot, q: np.ndarray) -> Closure:
         return found
     ranges, free = _ranges(robot), (-np.inf, np.inf)
     firm = np.flatnonzero(model.damping >= LARGEST_NUMBER).tolist()  # no loop moves what it holds
-    tries = (
+    for rows, (low, high), held in (
         (sums, ranges, scripts + firm),
         (sums, ranges, firm),
         (sums, free, firm),
-        ([], free, []),
-    )
-    for rows, (low, high), held in tries:
+        (list[_Sum](), free, list[int]()),
+    ):
         found = onto(model, [*loops, *rows], np.clip(q, low, high), low, high, held)
         if found.gap <= OPEN:
             break

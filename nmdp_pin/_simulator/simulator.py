@@ -169,8 +169,8 @@ class Simulator:
         joints.
 
         Args:
-            parameters: `mass`, `friction`, `armature`, `limits`, `gravity`, `stiffness`; names and
-                conventions are those of derivatives (docs/parameters.md).
+            parameters: `mass`, `payload`, `placement`, `friction`, `armature`, `limits`, `gravity`,
+                `stiffness`; names and conventions are those of derivatives (docs/parameters.md).
 
         Raises:
             ParameterError: a name is unknown, or a value does not fit.
