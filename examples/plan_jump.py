@@ -204,7 +204,7 @@ def replay(scene: Scene, found: Plan, h: float) -> Recording:
     commands = [step.command(u) for u in np.repeat(found.u, round(found.h / h), axis=0)]
     for command in commands + [stiff.command(state, h)] * round(LANDING / h):
         result = simulator.step(state, command, h)
-        recorder.record(result, 0.0)
+        recorder.record(result)
         state = replace(result.state, warm=None, h_next=None)  # as in the plan
         if not result.status.ok:
             break

@@ -227,7 +227,7 @@ def replay(simulator: Simulator, found: Plan, h: float) -> Recording:
     """The plan in steps of h from the start, and the fingertip at rest after it, recorded."""
     recorder = Recorder(simulator.robot, simulator.state(), terrain=simulator.terrain)
     for result in _replayed(simulator, found, h):
-        recorder.record(result, 0.0)
+        recorder.record(result)
     return recorder.recording()
 
 

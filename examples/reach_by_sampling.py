@@ -203,7 +203,7 @@ def replay(reach: Reach, knots: np.ndarray, h: float) -> Recording:
     recorder = Recorder(simulator.robot, state, terrain=simulator.terrain)
     for u in targets(knots[None], h)[0]:
         result = simulator.step(state, track(state, u, h), h)
-        recorder.record(result, 0.0)
+        recorder.record(result)
         state = result.state
     return recorder.recording()
 

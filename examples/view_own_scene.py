@@ -23,7 +23,7 @@ def record() -> Recording:
     simulator = Simulator(robot, terrain, FrictionCone(stiffness=1e7, power=2))
     recorder = Recorder(robot, simulator.state(), terrain=terrain)
     for result in simulator.run(simulator.state(), None, dt=0.01, duration=1.0):
-        recorder.record(result, 0.0)
+        recorder.record(result)
     recorder.save("scene.npz")
     recording = recorder.recording()
     Replay(recording, robot, terrain).write_html("scene.html")

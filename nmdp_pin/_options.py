@@ -146,14 +146,17 @@ def _plain_signature(function: Callable[..., Any], skipped: int) -> inspect.Sign
     hints, signature = typing.get_type_hints(function), inspect.signature(function)
     found = [p.replace(annotation=hints.get(n, Any)) for n, p in signature.parameters.items()]
     result = hints.get("return", Any)
+    result = None if result is type(None) else result
     return signature.replace(parameters=found[skipped:], return_annotation=result)
 
 
 class _OfInit:
-    """Signature of a class, or of one that inherits from it."""
+    """Signature of a class, or of one that inherits from it, and of its `__init__`."""
 
-    def __get__(self, instance: object, owner: type) -> inspect.Signature:
-        return _plain_signature(owner.__init__, 1)  # type: ignore[misc]
+    def __get__(self, instance: object, owner: Any) -> inspect.Signature:
+        # `help` asks for this one first; dataclasses have no `__init__` when they are inherited
+        owner.__init__.__signature__ = _plain_signature(owner.__init__, 0)
+        return _plain_signature(owner.__init__, 1)
 
 
 def readable(source: C) -> C:

@@ -2,12 +2,11 @@
 
 import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.commands import new_plan, write_plan
@@ -19,6 +18,7 @@ from nmdp_pin._parallel.ray_cluster import ray_cluster
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side, workers
 from nmdp_pin._robot.overlaps import OverlapCheck, contact_depth, overlap_sentences
 from nmdp_pin._simulator.argument_check import check_count, check_step, numbers
+from nmdp_pin._simulator.control_input import CommandOf, ControlInput
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -35,13 +35,11 @@ if TYPE_CHECKING:  # JAX is optional
 
 __all__ = ["Jax", "Rollout", "ray_cluster", "rollout"]
 
-CommandOf = Callable[[State, np.ndarray, float], Command | np.ndarray | None]
-"""Function of the start of a step, its u and its length [s] that returns its command."""
-
 _AT_ONCE = 100  # steps of a compiled call, which neither Ctrl-C nor another thread interrupts
 _LOOKED_AT = 16  # of the last states, for overlaps
 _CHECKED: weakref.WeakSet[Simulator] = weakref.WeakSet()
 _CHUNKS = 10  # for each worker, so that none has much left when the others are done
+_WORTH_IT = 500  # steps that make a task, which costs a millisecond: the fastest take 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +68,15 @@ class Rollout:
 
 
 @dataclass(frozen=True, eq=False)
-class _Control:
-    """What u means: arguments `command` and `targets` of `rollout`."""
-
-    command: CommandOf | Command | None
-    targets: bool
-
-
-@dataclass(frozen=True, eq=False)
 class _Chunk:
-    """A part of the trajectories; an axis of u of length 1 stands for all."""
+    """A part of the trajectories; an axis of u of length 1 stands for all.
+
+    Without parameters or controls of its own a trajectory has those of all.
+    """
 
     starts: tuple[State, ...]
     parameters: Sequence[Mapping[str, Any]]
+    controls: Sequence[ControlInput]
     u: np.ndarray
     steps: int
     h: float
@@ -95,7 +89,7 @@ def rollout(
     *,
     h: float,
     steps: int | None = None,
-    command: CommandOf | Command | None = None,
+    command: CommandOf | Command | Sequence[Command] | None = None,
     targets: bool = False,
     parameters: Sequence[Mapping[str, Any]] = (),
     n_jobs: int | None = None,
@@ -109,8 +103,8 @@ def rollout(
     The first call for a simulator warns of bodies that overlap at the ends of trajectories, in up
     to 31 of these.
 
-    nb is the length of the first axis of x0 and u and of `parameters`, nt that of the second axis
-    of u; an axis of length 1 stands for all trajectories, or for all steps.
+    nb is the length of the first axis of x0 and u, of `parameters` and of several commands, nt that
+    of the second axis of u; an axis of length 1 stands for all trajectories, or for all steps.
 
     Args:
         simulator: simulator of the steps.
@@ -120,14 +114,16 @@ def rollout(
         h: length of each step [s].
         steps: number of steps nt; None: that of u.
         command: a `Command`, whose gains and targets hold for all steps, and to whose torque u is
-            added; None: u is the torque. Or a function that turns u into the command of a step,
-            which costs the time of a call of Python in each.
+            added; None: u is the torque. Or one for each trajectory, (nb,), such as with other
+            gains. Or a function that turns u into the command of a step, which costs the time of a
+            call of Python in each.
         targets: whether u moves the targets of `command`, instead of adding torques [rad, m].
         parameters: parameters of `Simulator.with_parameters` for each trajectory, (nb,), or one
             set for all; empty: those of the simulator.
         n_jobs: number of processes, -1: one a core; None: what `joblib.parallel_config` says, else
             1. Its backend may be threads, where steps of `pbd` and `pbfd` run in parallel.
-        chunk: number of trajectories in a task; None: ten tasks for each worker, of `Jax` one.
+        chunk: number of trajectories in a task; None: ten tasks for each worker, or fewer of 500
+            steps, of `Jax` one.
         out: array for x, such as a `numpy.memmap`.
         progress: True draws a bar on a terminal; a function is called with the number of
             trajectories done and the number of all.
@@ -144,21 +140,24 @@ def rollout(
     check_step(h)
     asked, starts = simulator, _starts(simulator, x0)
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
-    control = _control(simulator, command, targets)
-    nb = _batch(x0=len(starts), u=len(u), parameters=max(len(parameters), 1))
+    commands = command if isinstance(command, Sequence) else (command,)
+    controls = [ControlInput.of(simulator, each, targets=targets) for each in commands]
+    nb = _batch(x0=len(starts), u=len(u), parameters=max(len(parameters), 1), command=len(controls))
     if len(starts) != nb:
         starts = starts * nb
     if len(parameters) == 1:
         simulator, parameters = simulator.with_parameters(**parameters[0]), ()
     for each in parameters:
         ParameterSet.of(each).changed(simulator.system)  # a mistake is found before any step
+    control, controls = controls[0], controls[: len(controls) if len(controls) > 1 else 0]
     roller = _roller(simulator, control, backend, n_jobs)
-    if roller and parameters:
+    if roller and (parameters or controls):
         raise IntegratorError(
-            f"a Jax backend has one set of parameters for all trajectories, got {len(parameters)}"
+            "a Jax backend has one set of parameters and one command for all trajectories, got "
+            f"{max(len(parameters), len(controls))}"
         )
-    tasks_each = 1 if roller else _CHUNKS * workers(n_jobs)
-    chunk = max(1, nb // tasks_each) if chunk is None else chunk
+    if chunk is None:
+        chunk = max(1, nb if roller else _chunk(nb, steps, workers(n_jobs)))
     check_count("chunk", chunk, 1)
     x = _array_for(out, (nb, steps, simulator.vector.nx))
     status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
@@ -166,7 +165,7 @@ def rollout(
     with shown(progress, "trajectories", nb) as show:
         parts = (slice(begin, begin + chunk) for begin in range(0, nb, chunk))
         tasks = (
-            _Chunk(starts[at], parameters[at], u if len(u) == 1 else u[at], steps, h)
+            _Chunk(starts[at], parameters[at], controls[at], u if len(u) == 1 else u[at], steps, h)
             for at in parts
         )
         made_chunks = (
@@ -183,6 +182,12 @@ def rollout(
     return Rollout(x, status, made, tuple(final))
 
 
+def _chunk(nb: int, steps: int, workers: int) -> int:
+    """Number of trajectories in a task: equal shares of the workers, of tasks worth their cost."""
+    each = min(max(nb * steps // (_WORTH_IT * workers), 1), _CHUNKS)
+    return -(-nb // (each * workers))
+
+
 def _warn_of_overlaps(simulator: Simulator, final: Sequence[State]) -> None:
     """Warn once of bodies that are in each other or the ground, in some of the last states."""
     if simulator in _CHECKED:
@@ -197,7 +202,7 @@ def _warn_of_overlaps(simulator: Simulator, final: Sequence[State]) -> None:
 
 
 def _run_chunk(
-    shared: tuple[Simulator, _Control], chunk: _Chunk
+    shared: tuple[Simulator, ControlInput], chunk: _Chunk
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[State]]:
     """Trajectories of one task: x, status codes, steps made, last states."""
     simulator, control = shared
@@ -206,9 +211,11 @@ def _run_chunk(
     codes, counts, states = np.zeros(n, int), np.zeros(n, int), []
     u = np.broadcast_to(chunk.u, (n, chunk.steps, chunk.u.shape[2]))
     plan = new_plan(_AT_ONCE, simulator.vector.nq, simulator.vector.nv)
-    held = control.command if isinstance(control.command, Command) else Command()
-    write_plan(plan, slice(None), held)
+    control.write(plan)
     for i, start in enumerate(chunk.starts):
+        if chunk.controls:
+            control = chunk.controls[i]
+            control.write(plan)
         own = simulator.with_parameters(**chunk.parameters[i]) if chunk.parameters else simulator
         status, counts[i], state = _run(own, control, plan, start, u[i], chunk.h, x[i])
         codes[i] = status.code
@@ -218,7 +225,7 @@ def _run_chunk(
 
 def _roller(
     simulator: Simulator,
-    control: _Control,
+    control: ControlInput,
     backend: Jax | None,
     n_jobs: int | None,
 ) -> "DeviceRoller | None":
@@ -230,18 +237,9 @@ def _roller(
         raise WorkerError(f"a Jax backend has no workers: leave n_jobs out, got {n_jobs!r}")
     from nmdp_pin._jax.roller import DeviceRoller
 
-    if control.targets:
+    if control.target:
         raise IntegratorError("a Jax backend moves no targets: leave targets out")
     return DeviceRoller(simulator, control.command, backend)
-
-
-def _control(simulator: Simulator, command: CommandOf | Command | None, targets: bool) -> _Control:
-    """What u means, where it means something."""
-    if isinstance(command, Command):
-        command = simulator.checked_command(command)
-    if targets and (not isinstance(command, Command) or command.kp is None):
-        raise ControlError("targets=True needs a Command with kp and q_target, which u moves")
-    return _Control(command, targets)
 
 
 def _run_on_device(
@@ -258,7 +256,7 @@ def _run_on_device(
 
 def _run(
     simulator: Simulator,
-    control: _Control,
+    control: ControlInput,
     plan: Commands,
     state: State,
     u: np.ndarray,
@@ -277,13 +275,13 @@ def _run(
             write_plan(plan, 0, told)
         elif k == end:
             begin, end = k, min(k + len(plan.tau), len(u))
-            _add(simulator, u[begin:end], plan, told, control.targets)
+            control.add(simulator, u[begin:end], plan, told.tau)
         if not told.wrenches:  # whose Jacobians are those of the start of each step
             made, state = simulator.advance(state, told, plan, k - begin, h, x[begin:end])
             k = begin + made
         if k < end:  # a step that failed, or of a method that has no compiled call
             at = k - begin
-            targets = {"q_target": plan.q_target[at]} if control.targets else {}
+            targets = {"q_target": plan.q_target[at]} if control.target else {}
             result = simulator.step(state, replace(told, tau=plan.tau[at], **targets), h)
             if not result.status.ok:
                 x[k:] = space.pack(state)
@@ -292,20 +290,6 @@ def _run(
             x[k] = space.pack(state)
             k += 1
     return Status.CONVERGED, k, state
-
-
-def _add(
-    simulator: Simulator, u: np.ndarray, plan: Commands, command: Command, targets: bool
-) -> None:
-    """Write into a plan the torques of a command with u added, or its targets moved by u."""
-    added = np.zeros((len(u), simulator.vector.nv))
-    every = u.shape[1] == simulator.vector.nv
-    added[:, slice(None) if every else simulator.system.robot.driven] = u
-    if targets:
-        for row, way in zip(plan.q_target, added, strict=False):
-            row[:] = pin.integrate(simulator.vector.model, command.q_target, way)
-    else:
-        plan.tau[: len(u)] = added if command.tau is None else command.tau + added
 
 
 def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> tuple[State, ...]:

@@ -39,14 +39,13 @@ def tree_of(robot: Robot, inertia: Inertia | None = None, *, known: Tree | None 
     Args:
         robot: the robot.
         inertia: `inertia_at` in the standing pose, if it is known.
-        known: tree of the robot with other inertias and gravity, if it exists.
+        known: tree of the robot with other placements, inertias and gravity, if it exists.
     """
     model = robot.model
     weights = _weights_of(robot, inertia or inertia_at(model, robot.standing))
     if known is not None:
         return replace(known, **weights)
     joints, neutral = list(model.joints)[1:], pin.neutral(model)
-    frames = [_array(M) for M in list(model.jointPlacements)[1:]]
     groups, spans = spans_of(model)
     return Tree(
         space=manifold_of(model),
@@ -55,7 +54,6 @@ def tree_of(robot: Robot, inertia: Inertia | None = None, *, known: Tree | None 
         moves=support_of(model),
         groups=groups,
         spans=spans,
-        placements=np.array(frames).reshape(-1, 4, 3),
         motions=np.concatenate([np.zeros((0, 6)), *(_motions(joint, neutral) for joint in joints)]),
         **weights,
     )
@@ -75,9 +73,11 @@ def most_dofs(tree: Tree, bodies: np.ndarray, loops: Loops) -> int:
 
 
 def _weights_of(robot: Robot, inertia: Inertia) -> dict[str, Any]:
-    """Fields of a tree that inertias and gravity change."""
+    """Fields of a tree that placements, inertias and gravity change."""
     model, moments = robot.model, second_moments(robot.model)
+    frames = [_array(M) for M in list(model.jointPlacements)[1:]]
     return {
+        "placements": np.array(frames).reshape(-1, 4, 3),
         "moments": moments,
         "rotors": np.array(model.armature, dtype=float),
         "falls": _falls_of(robot, moments),

@@ -25,6 +25,9 @@ class ParameterSet:
         mass: masses of the bodies [kg], by the name of a link or of the joint that carries it with
             all that is fixed to it; or one a joint, shape (njoints - 1,). Centres and radii of
             gyration stay; a body without mass becomes a point at the joint.
+        payload: masses [kg] and places [m] of points that are fixed to links or frames, by their
+            names, in their axes.
+        placement: placements of joints in the frames of those before them, by name.
         friction: friction coefficients of the shapes [-], those of the terrain, then those of the
             bodies in the order of `robot.surfaces`, shape (n,); NaN: as it is. A number: of the
             only shape.
@@ -38,6 +41,8 @@ class ParameterSet:
     """
 
     mass: ByName | None = None
+    payload: Mapping[str, tuple[float, Sequence[float]]] | None = None
+    placement: Mapping[str, pin.SE3] | None = None
     friction: float | Sequence[float] | np.ndarray | None = None
     armature: ByName | None = None
     limits: JointLimits | None = None
@@ -63,13 +68,19 @@ class ParameterSet:
 
     def _robot(self, robot: Robot) -> Robot:
         """The robot with these parameters; itself where none is of the robot."""
-        if self.mass is None and self.armature is None and self.gravity is None:
+        of_model = self.mass, self.payload, self.placement, self.armature, self.gravity
+        if all(value is None for value in of_model):
             return robot if self.limits is None else self._limited(robot)
         model = pin.Model(robot.model)
         for joint, mass in self._masses(robot.model):
             set_mass(model, joint, mass)
+        for joint, point in self._payloads(robot.model):
+            model.inertias[joint] += point
+        for name, place in (self.placement or {}).items():
+            model.jointPlacements[_joint("placement", model, name)] = _pose(name, place)
         if self.gravity is not None:
-            model.gravity = pin.Motion(_numbers("gravity", self.gravity, 3), np.zeros(3))
+            gravity = _numbers("gravity", self.gravity, 3, signed=True)
+            model.gravity = pin.Motion(gravity, np.zeros(3))
         for dofs, value in self._armatures(robot.model):
             model.armature[dofs] = value
         return self._limited(replace(robot, model=model))
@@ -95,14 +106,20 @@ class ParameterSet:
             yield from enumerate(_numbers("mass", self.mass, model.njoints - 1).tolist(), 1)
             return
         for name, value in self.mass.items():
-            known = model.existFrame(name)
-            joint = model.frames[model.getFrameId(name)].parentJoint if known else 0
-            if not joint:
-                bodies = ", ".join(name for name, _ in named_joints(model))
-                raise ParameterError(
-                    f"mass: there is no moving body '{name}'; name a link, or a joint: {bodies}"
-                )
-            yield joint, _at_least_0(f"mass of '{name}'", value)
+            yield _frame("mass", model, name).parentJoint, _at_least_0(f"mass of '{name}'", value)
+
+    def _payloads(self, model: pin.Model) -> Iterable[tuple[int, pin.Inertia]]:
+        """Joints and the points that they carry besides."""
+        for name, given in (self.payload or {}).items():
+            frame = _frame("payload", model, name)
+            try:
+                mass, place = given
+            except (TypeError, ValueError):
+                what = f"payload of '{name}' must be a mass and a place, got {given!r}"
+                raise ParameterError(what) from None
+            centre = frame.placement.act(_numbers("place of a payload", place, 3, signed=True))
+            value = _at_least_0(f"payload of '{name}'", mass)
+            yield frame.parentJoint, pin.Inertia(value, centre, np.zeros((3, 3)))
 
     def _armatures(self, model: pin.Model) -> Iterable[tuple[slice, Any]]:
         """Velocities and the inertias of their rotors."""
@@ -111,15 +128,10 @@ class ParameterSet:
         if not isinstance(self.armature, Mapping):
             yield slice(None), _numbers("armature", self.armature, model.nv)
             return
-        joints = dict(named_joints(model))
         for name, value in self.armature.items():
-            if name not in joints:
-                raise ParameterError(
-                    f"armature: there is no joint '{name}'; choose from {', '.join(joints)}"
-                )
-            at = joints[name].idx_v
+            joint = model.joints[_joint("armature", model, name)]
             number = _at_least_0(f"armature of '{name}'", value)
-            yield slice(at, at + joints[name].nv), number
+            yield slice(joint.idx_v, joint.idx_v + joint.nv), number
 
     def _frictions(self, system: System[Law]) -> Iterable[tuple[int, float]]:
         """Indices of shapes and their friction coefficients."""
@@ -140,15 +152,41 @@ class ParameterSet:
         return replace(law, **{fields[0]: self.stiffness})
 
 
-def _numbers(name: str, values: Any, size: int) -> np.ndarray:
-    """Numbers of a parameter, which are no less than 0 but those of gravity."""
+def _frame(what: str, model: pin.Model, name: str) -> pin.Frame:
+    """A frame of a body that moves."""
+    frame = model.frames[model.getFrameId(name)] if model.existFrame(name) else None
+    if frame is None or not frame.parentJoint:
+        bodies = ", ".join(name for name, _ in named_joints(model))
+        raise ParameterError(
+            f"{what}: there is no moving body '{name}'; name a link, or a joint: {bodies}"
+        )
+    return frame
+
+
+def _joint(what: str, model: pin.Model, name: str) -> int:
+    """Index of a joint."""
+    names = [known for known, _ in named_joints(model)]
+    if name not in names:
+        raise ParameterError(f"{what}: there is no joint '{name}'; choose from {', '.join(names)}")
+    return int(model.getJointId(name))
+
+
+def _pose(name: str, place: Any) -> pin.SE3:
+    """Check a placement."""
+    if not isinstance(place, pin.SE3) or not np.isfinite(place.homogeneous).all():
+        raise ParameterError(f"placement of '{name}' must be a finite pin.SE3, got {place!r}")
+    return place
+
+
+def _numbers(name: str, values: Any, size: int, *, signed: bool = False) -> np.ndarray:
+    """Numbers of a parameter, which are no less than 0 unless they have a sign."""
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be {size} numbers, got {values!r}") from None
     _of_size(name, array, size)
-    if not np.isfinite(array).all() or (name != "gravity" and (array < 0.0).any()):
-        least = "" if name == "gravity" else " >= 0"
+    if not np.isfinite(array).all() or (not signed and (array < 0.0).any()):
+        least = "" if signed else " >= 0"
         raise ParameterError(f"{name} must hold finite numbers{least}, got {array}")
     return array
 

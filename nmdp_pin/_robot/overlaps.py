@@ -178,12 +178,37 @@ def _own_shapes(robot: Robot) -> list[Shape | None]:
 def contact_depth(robot: Robot, terrain: Terrain, q: np.ndarray) -> np.ndarray:
     """How deep the contact points are in the ground at q, (n, nq) [m], shape (n,)."""
     points, model, data = robot.contact_points, robot.model, robot.model.createData()
-    depths = np.zeros(len(q))
+    depths, parts = np.zeros(len(q)), _grounds(robot, terrain)
     for row, configuration in enumerate(q):
         pin.forwardKinematics(model, data, configuration)
-        distance = terrain.query(in_world(data, points.joints, points.positions)).distance
-        depths[row] = (points.radii - distance).max(initial=0.0)
+        for at, ground in parts:
+            distance = ground.query(in_world(data, points.joints[at], points.positions[at]))
+            depth = (points.radii[at] - distance.distance).max(initial=0.0)
+            depths[row] = max(depths[row], depth)
     return depths
+
+
+def _grounds(robot: Robot, terrain: Terrain) -> list[tuple[np.ndarray, Terrain]]:
+    """Contact points that may touch the terrain, and what of it their masks let them touch."""
+    points = robot.contact_points
+    own: list[Shape | None] = [None] * points.n_terrain
+    for joint, surface in robot.surfaces.items():
+        at = np.flatnonzero(points.joints[: len(own)] == joint)
+        nearest = surface.query(points.positions[at]).shape.tolist() if len(at) else ()
+        for point, index in zip(at.tolist(), nearest, strict=True):
+            own[point] = surface.shapes[index]
+    met = [
+        tuple(i for i, other in enumerate(terrain.shapes) if shape is None or shape.meets(other))
+        for shape in own
+    ]
+    return [
+        (
+            np.array([point for point, those in enumerate(met) if those == shapes]),
+            Terrain([terrain.shapes[i] for i in shapes]),
+        )
+        for shapes in dict.fromkeys(met)
+        if shapes
+    ]
 
 
 def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarray) -> list[str]:

@@ -118,12 +118,12 @@ class Recorder(AbstractContextManager["Recorder"]):
             self._keep(self._journal)
             self._syncs = Repetition(self._journal.sync, _SYNC)
 
-    def record(self, result: StepResult, wall_time: float) -> None:
+    def record(self, result: StepResult, wall_time: float = 0.0) -> None:
         """Append the end of a step; its arrays are copied.
 
         Args:
             result: result of the step.
-            wall_time: time that computing it took [s].
+            wall_time: time that computing it took [s], where it is known.
 
         Raises:
             RecordingError: the journal cannot be written, as where the disk is full.

@@ -13,6 +13,7 @@ from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
 from nmdp_pin._files.input_file import open_input
 from nmdp_pin._files.journal import MAGIC, journal_path, read_chunks
 from nmdp_pin._files.output_file import write_whole
+from nmdp_pin._options import readable
 from nmdp_pin.errors import RecordingError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ FORMAT = 4
 """Version of the file format; files of others are refused."""
 
 
+@readable
 @dataclass(frozen=True, eq=False)
 class Recording:
     """Recorded run; the first row is the initial state, each further row the end of a step.

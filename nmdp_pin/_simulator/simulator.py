@@ -1,6 +1,7 @@
 """Simulation of a robot on a terrain, with a contact law and a method."""
 
 import functools
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -35,7 +36,7 @@ from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer
 from nmdp_pin._simulator.step_control import Halving, StepControl, StepFailed
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._terrain import Terrain
-from nmdp_pin.errors import IntegratorError, StateError
+from nmdp_pin.errors import IntegratorError, RobotWarning, StateError
 
 
 class Simulator:
@@ -168,8 +169,8 @@ class Simulator:
         joints.
 
         Args:
-            parameters: `mass`, `friction`, `armature`, `limits`, `gravity`, `stiffness`; names and
-                conventions are those of derivatives (docs/parameters.md).
+            parameters: `mass`, `payload`, `placement`, `friction`, `armature`, `limits`, `gravity`,
+                `stiffness`; names and conventions are those of derivatives (docs/parameters.md).
 
         Raises:
             ParameterError: a name is unknown, or a value does not fit.
@@ -190,7 +191,7 @@ class Simulator:
         """Make a checked state; the default is the standing pose at rest.
 
         A configuration in which loops of the robot are open is moved to a near one that closes
-        them.
+        them within the ranges of the joints.
 
         Args:
             q: configuration, shape (nq,).
@@ -199,12 +200,15 @@ class Simulator:
             free_flyer_v: velocity of a model with Pinocchio's free-flyer, whose linear velocity is
                 in the frame of the base, shape (nv,); replaces v.
 
+        Warns:
+            RobotWarning: the loops do not close within the ranges of the joints.
+
         Raises:
             StateError: a shape is wrong, a number is not finite, q is off its manifold, or no
                 configuration near it closes the loops.
         """
         robot = self.system.robot
-        model, loops = robot.model, robot.loops
+        model = robot.model
         q = numbers("q", robot.standing if q is None else q, StateError).copy()
         if free_flyer_v is not None:
             if v is not None:
@@ -213,13 +217,16 @@ class Simulator:
         v = numbers("v", np.zeros(model.nv) if v is None else v, StateError).copy()
         state = State(t, q, v)
         self._check.state(state)
-        if loops:
-            q, missed, worst = closed(model, loops, q)
-            if missed > OPEN:
+        if robot.loops:
+            closure = closed(robot, q)
+            if closure.gap > OPEN:
                 raise StateError(
-                    f"no configuration near q closes the {worst}: {missed:.2g} m or rad are left"
+                    f"no configuration near q closes the {closure.loop}: {closure.gap:.2g} m or "
+                    "rad are left"
                 )
-            state = State(t, q, v)
+            for sentence in closure.warnings:
+                warnings.warn(f"{robot.name}: {sentence}", RobotWarning, stacklevel=2)
+            state = State(t, closure.q, v)
         return state
 
     def step(

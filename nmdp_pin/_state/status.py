@@ -22,11 +22,9 @@ class Status(Enum):
     ok: bool
     """Whether the step may be used."""
 
-    def __init__(self, sentence: str) -> None:
-        # An attribute, since solvers ask for it many times a step.
-        self.ok = sentence == "converged"
+    code: int
+    """Index of the status, 0 for converged; recordings hold it."""
 
-    @property
-    def code(self) -> int:
-        """Index of the status, 0 for converged; recordings hold it."""
-        return list(Status).index(self)
+    def __init__(self, sentence: str) -> None:
+        # Attributes, since solvers and rollouts ask for them many times.
+        self.ok, self.code = sentence == "converged", len(type(self).__members__)

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin._simulator.control_input import CommandOf
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import ControlError, MissingExtra, NmdpError, StateError
-from nmdp_pin.rollout import CommandOf
 
 try:
     from ompl import base, control

@@ -4,6 +4,7 @@ import ast
 import inspect
 import json
 import os
+import pydoc
 import re
 import shutil
 import subprocess
@@ -254,11 +255,16 @@ def test_what_runs_on_a_push_is_what_is_supported():
 
 
 @pytest.mark.parametrize(
-    "name", ["FrictionCone", "StablePD", "ViNewton", "free_body", "load_robot"]
+    "name",
+    ["FrictionCone", "Recording", "StablePD", "ViNewton", "Weld", "free_body", "load_robot"],
 )
 def test_signatures_show_plain_types(name):
     """`help` prints "power: int = 3", without the range that options are checked against."""
-    signature = inspect.signature(getattr(nmdp_pin, name))
-    assert "Annotated" not in str(signature)
-    assert "FieldInfo" not in str(signature)
+    public = getattr(nmdp_pin, name)
+    signature, told = inspect.signature(public), pydoc.render_doc(public)
+    assert str(signature) in told
+    for shown in (str(signature), *re.findall(r"^.*\(self.*$", told, re.MULTILINE)):
+        assert "Annotated" not in shown
+        assert "FieldInfo" not in shown
+        assert "-> NoneType" not in shown
     assert len(signature.parameters) >= 3

@@ -9,7 +9,7 @@ from urdf_samples import write
 
 from nmdp_pin import FrictionCone, Scenario, Simulator, State, load_robot, load_scene
 from nmdp_pin._dynamics.geometry.candidates import candidates_of
-from nmdp_pin._robot.overlaps import OverlapCheck
+from nmdp_pin._robot.overlaps import OverlapCheck, contact_depth
 from nmdp_pin._robot.scene import robot_of_scene
 from nmdp_pin._terrain import Sphere, Terrain
 from nmdp_pin._terrain.shape import masks_of
@@ -171,7 +171,11 @@ def test_keyframes_by_name(tmp_path):
     through = robot_of_scene(path)
     q = robot.standing.copy()
     q[2] = 0.5  # the low ball in the shelf
-    assert OverlapCheck(through, Terrain([*through.world.values()])).deepest(q[None]) == []
+    world = Terrain([*through.world.values()])
+    assert OverlapCheck(through, world).deepest(q[None]) == []
+    assert contact_depth(through, world, q[None]) == [0.0]
+    q[2] = 0.07  # in the floor
+    assert contact_depth(through, world, q[None]) == pytest.approx(0.03)
 
 
 def test_links_of_a_urdf_that_stand_still(tmp_path):

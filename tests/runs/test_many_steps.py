@@ -18,6 +18,7 @@ from nmdp_pin import (
     Terrain,
     load_robot,
 )
+from nmdp_pin._control.moved_target import MovedTarget
 from nmdp_pin._integrators.nmdp import Nmdp
 from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._parallel.tasks import content_of
@@ -99,6 +100,18 @@ def test_one_call_makes_the_steps(robot, method, options, monkeypatch):
     told = [replace(command, q_target=target) for target in targets]
     assert_made_one_by_one(moved, simulator, start, told)
     assert_made_one_by_one(torques, simulator, start, u[:5])
+
+
+@pytest.mark.parametrize("name", ["go2", "rover"])
+def test_targets_are_moved_to_the_bit(name):
+    """As one tangent after another moves them, of motors or of all that moves."""
+    robot, rng = load_robot(name, contacts="feet", visuals=False), np.random.default_rng(0)
+    model, motors = robot.model, np.zeros((3, robot.model.nv))
+    motors[:, robot.driven] = rng.standard_normal((3, len(robot.driven)))
+    for ways in (motors, rng.standard_normal((3, model.nv))):
+        rows = np.full((3, model.nq), np.nan)
+        MovedTarget.around(model, robot.standing).write(model, ways, rows)
+        assert np.array_equal(rows, [pin.integrate(model, robot.standing, way) for way in ways])
 
 
 @pytest.mark.parametrize(("iterations", "fails"), [(1, True), (3, False)])

@@ -22,7 +22,7 @@ from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import ControlError, MissingExtra, RobotWarning, StateError, WorkerError
-from nmdp_pin.rollout import rollout
+from nmdp_pin.rollout import _chunk, rollout
 
 H = 0.02  # [s]
 NB, NT = 5, 4
@@ -149,6 +149,14 @@ def test_commands_of_ones_own(simulator):
     assert result.ok.all()
     moved = result.x[1, -1, :nq] - result.x[0, -1, :nq]
     assert np.abs(moved[-len(driven) :]).max() > 0.05
+
+
+@pytest.mark.parametrize(
+    ("nb", "steps", "chunk"), [(96, 50, 12), (3, 2, 2), (1000, 100, 50), (4, 10_000, 1), (0, 5, 0)]
+)
+def test_tasks_are_equal_shares(nb, steps, chunk):
+    """Of two workers: ten tasks each, or fewer that are worth their cost; none stays idle."""
+    assert _chunk(nb, steps, workers=2) == chunk
 
 
 @pytest.mark.parametrize(("backend", "chunk"), [("loky", 1), ("loky", 2), ("threading", 1)])

@@ -14,7 +14,7 @@ from nmdp_pin._integrators import pbfd
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Plane, Terrain
-from nmdp_pin.errors import ParameterError
+from nmdp_pin.errors import ParameterError, StateError
 from nmdp_pin.rollout import rollout
 
 H, STEPS = 0.01, 5  # [s]
@@ -56,6 +56,14 @@ def other_robot(name):
     elif name == "armature":
         value = np.linspace(0.1, 0.2, model.nv)
         model.armature[:] = value
+    elif name == "payload":
+        value = {last: (3.0, (0.1, 0.0, -0.2))}
+        frame = model.frames[model.getFrameId(last)]
+        centre = frame.placement.act(np.array([0.1, 0.0, -0.2]))
+        model.inertias[model.njoints - 1] += pin.Inertia(3.0, centre, np.zeros((3, 3)))
+    elif name == "placement":
+        value = {last: pin.SE3(pin.exp3(np.array([0.1, 0.2, 0.3])), np.array([0.02, 0.0, -0.4]))}
+        model.jointPlacements[model.njoints - 1] = value[last]
     elif name == "gravity":
         value = (1.0, 0.0, -3.7)
         model.gravity.linear = np.array(value)
@@ -77,7 +85,7 @@ def test_rotors_of_joints_by_name():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["mass", "armature", "gravity", "limits"])
+@pytest.mark.parametrize("name", ["mass", "payload", "placement", "armature", "gravity", "limits"])
 def test_parameters_of_robots(method, name):
     """A simulator with a parameter steps as that of a robot with it, and this one as before."""
     own = simulator(method, robot())
@@ -114,12 +122,40 @@ def test_rollouts_have_sets():
         assert np.array_equal(both, [x, x])
 
 
+def test_rollouts_have_commands():
+    """Each trajectory has its own gains and targets, which u moves or adds torques to."""
+    own, driven = simulator("pbfd", robot()), robot().driven
+    state, gains = own.state(), np.zeros(own.vector.nv)
+    gains[driven] = 200.0
+    commands = [
+        Command(kp=s * gains, kd=0.05 * gains, q_target=own.robot.standing + 0.01 * s)
+        for s in (1.0, 2.0, 3.0)
+    ]
+    u = 0.1 * np.random.default_rng(0).standard_normal((3, 4, len(driven)))
+    for targets in (False, True):
+        options = {"h": H, "targets": targets}
+        made = rollout(own, state, u, command=commands, **options)
+        two = rollout(own, state, u, command=commands, n_jobs=2, chunk=2, **options)
+        assert np.array_equal(two.x, made.x)
+        for x, each, command in zip(made.x, u, commands, strict=True):
+            assert np.array_equal(rollout(own, state, each, command=command, **options).x[0], x)
+    assert rollout(own, state, steps=1, h=H, command=commands).x.shape[0] == 3
+    with pytest.raises(StateError, match="u has 2 trajectories and command has 3"):
+        rollout(own, state, u[:2], h=H, command=commands)
+
+
 @pytest.mark.parametrize(
     ("parameters", "text"),
     [
-        ({"weight": 1.0}, "'weight' is no parameter; choose from .*'mass', 'friction'"),
+        ({"weight": 1.0}, "'weight' is no parameter; choose from .*'mass', 'payload'"),
         ({"mass": {"tail": 1.0}}, "no moving body 'tail'; name a link, or a joint"),
         ({"mass": {"universe": 1.0}}, "no moving body 'universe'"),
+        ({"payload": {"tail": (1.0, (0, 0, 0))}}, "payload: there is no moving body 'tail'"),
+        ({"payload": {"foot": 1.0}}, "payload of 'foot' must be a mass and a place, got 1.0"),
+        ({"payload": {"foot": (-1.0, (0, 0, 0))}}, "payload of 'foot' must be a finite number >="),
+        ({"payload": {"foot": (1.0, (0, 0))}}, r"place of a payload has shape \(2,\)"),
+        ({"placement": {"foot": pin.SE3.Identity()}}, "placement: there is no joint 'foot'"),
+        ({"placement": {"ankle": (0, 0, 1)}}, "placement of 'ankle' must be a finite pin.SE3"),
         ({"mass": [1.0]}, r"mass has shape \(1,\), expected \(6,\)"),
         ({"mass": -np.ones(6)}, "mass must hold finite numbers >= 0"),
         ({"armature": {"tail": 1.0}}, "no joint 'tail'; choose from"),

@@ -20,7 +20,7 @@ from nmdp_pin._kernels.geometry.planes import place_contacts
 from nmdp_pin._kernels.tree.joints import stop
 from nmdp_pin._options import Count, Positive, checked
 from nmdp_pin._robot.loop import Grip, Loop, Weld
-from nmdp_pin._robot.loop_closure import closed
+from nmdp_pin._robot.loop_closure import onto
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError
@@ -124,7 +124,7 @@ class NeNcp(Integrator):
             if not solution.converged:
                 result = self._failed(state, Status.ITERATION_LIMIT, iterations, h)
                 break
-            slid, q = slides, closed(linear.model, rigid, linear.form.integrate(state.q, h * v))[0]
+            slid, q = slides, onto(linear.model, rigid, linear.form.integrate(state.q, h * v)).q
             again, slides = linear.saturate(q, v, again=True), self._slides(v, slid)
             if not again and np.array_equal(slides, slid):
                 solution = replace(solution, iterations=iterations)
