@@ -14,8 +14,16 @@ import numpy as np
 from jax import Array, lax
 
 from nmdp_pin._jax.scene import CROSSINGS, DeviceScene, Structure
-from nmdp_pin._jax.tree import with_world
-from nmdp_pin._jax.vectors import cross, dot, length, place, relative, rotate, rotate_back
+from nmdp_pin._jax.vectors import (
+    cross,
+    dot,
+    length,
+    place,
+    relative,
+    rotate,
+    rotate_back,
+    rotation,
+)
 
 BORDER = 1e-4  # [m] beyond faces and edges up to which they touch; these are those of the kernels
 NEARBY = 0.01  # [m] between bodies up to which what is near may touch in a step
@@ -152,15 +160,12 @@ def _separating(before: _Boxes, a: _Boxes, b: _Boxes, limit: Array) -> tuple[Arr
     steady = was.fits & (jnp.abs(past - at.gap) <= 2.0 * motion)
     past = jnp.where(steady, past, at.gap)
     none = jnp.full((), -jnp.inf, a.levels.dtype)
-    s1 = jnp.concatenate(
-        [_heights(a, b).min(1), _heights(b, a).min(1), _flat(jnp.where(at.fits, at.gap, none))]
-    )
-    s0 = jnp.concatenate(
-        [
-            _heights(before, b).min(1),
-            _heights(b, before).min(1),
-            _flat(jnp.where(at.fits, past, none)),
-        ]
+    s1, s0 = (
+        jnp.concatenate([_heights(x, b).min(1), _heights(b, x).min(1), _flat(edges)])
+        for x, edges in (
+            (a, jnp.where(at.fits, at.gap, none)),
+            (before, jnp.where(at.fits, past, none)),
+        )
     )
     normals = jnp.broadcast_to(b.normals, (*b.normals.shape[:2], *shape))
     ways = jnp.concatenate([normals, -a.normals, _flat(at.normal)], axis=1)
@@ -314,17 +319,13 @@ def list_boxes(scene: DeviceScene, P: Array, twists: Array, h: Array) -> Held:
 def _spun(M: Array, turn: Array) -> Array:
     """Placements whose rotations are turned by rotation vectors."""
     angle = length(turn)
-    axis = turn / jnp.where(angle > 0.0, angle, 1.0)
-    c, s = jnp.cos(angle), jnp.sin(angle)
-    columns = [
-        c * M[i] + s * cross(axis, M[i]) + (1.0 - c) * dot(axis, M[i]) * axis for i in range(3)
-    ]
-    return jnp.stack([*columns, M[3]])
+    axis, c = turn / jnp.where(angle > 0.0, angle, 1.0), jnp.cos(angle)
+    R = rotation(c, jnp.sin(angle), 1.0 - c, axis)
+    return jnp.stack([*(rotate(R, M[i]) for i in range(3)), M[3]])
 
 
 def add_missed(scene: DeviceScene, held: Held, P: Array) -> tuple[Held, Array]:
     """List what touches at placements P and is not held, and the lanes in which something does."""
-    P = with_world(scene.structure, P)
     (one, other), (a, b) = _of_pairs(scene)
     M = relative(P[:, :, b], P[:, :, a])
     here, second = _boxes(one, M), _boxes(other)
