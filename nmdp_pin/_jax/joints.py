@@ -14,22 +14,39 @@ from nmdp_pin._jax.scene import DeviceScene
 CREEP = 1e-3  # [rad/s or m/s] up to which dry friction of a joint is viscous
 
 
-class Torque(NamedTuple):
-    """The torque constant - kp difference(q_target, q) - kd v, and forces from outside.
+class Commands(NamedTuple):
+    """Commands of all steps; an axis of length 1 stands for all steps, or for all lanes.
 
     Attributes:
-        constant: feed-forward torque with kd v_target and `external` [N m or N], shape (nv, K).
-        kp: position gains [N m/rad], shape (nv, K or 1).
-        kd: velocity gains and damping [N m s/rad], shape (nv, K or 1).
-        q_target: target configuration, shape (nq, K).
-        external: forces from outside, which no motor limits [N m or N], shape (nv, K or 1).
+        tau: feed-forward torques [N m or N], shape (nt or 1, nv, K or 1).
+        kp: position gains [N m/rad], likewise.
+        kd: velocity gains [N m s/rad], likewise.
+        q_target: target configurations, shape (nt or 1, nq, K or 1).
+        v_target: target velocities [rad/s or m/s], as `tau`.
+        force: forces from outside, which no motor makes or limits [N m or N], likewise.
     """
 
-    constant: Array
+    tau: Array
     kp: Array
     kd: Array
     q_target: Array
-    external: Array
+    v_target: Array
+    force: Array
+
+
+def commands_at(commands: Commands, step: Array) -> Commands:
+    """The commands of one step of each lane, whose indices have the shape (K,)."""
+    return Commands(*(_at(values, step) for values in commands))
+
+
+def _at(values: Array, step: Array) -> Array:
+    """Rows of commands, shape (nv or nq, K or 1)."""
+    if len(values) == 1:
+        return values[0]
+    rows = jnp.minimum(step, len(values) - 1)
+    if values.shape[2] == 1:
+        return values[rows, :, 0].T
+    return jnp.take_along_axis(values, rows[None, None], 0)[0]
 
 
 class JointTrial(NamedTuple):
@@ -48,13 +65,8 @@ class JointTrial(NamedTuple):
     stored: Array
 
 
-def motor_stiffness(scene: DeviceScene, torque: Torque, h: Array) -> Array:
-    """Stiffness kp + kd / h of the motors, without the joints' damping, shape (nv, K or 1)."""
-    return torque.kp + (torque.kd - scene.motors[1, :, None]) / h
-
-
 def joint_residual(
-    scene: DeviceScene, torque: Torque, q0: Array, v0: Array, q: Array, h: Array
+    scene: DeviceScene, command: Commands, q0: Array, v0: Array, q: Array, h: Array
 ) -> tuple[Array, JointTrial]:
     """What commands, joints and rotors add to the residual, shape (nv, K).
 
@@ -62,18 +74,18 @@ def joint_residual(
 
     Args:
         scene: what all steps share.
-        torque: the command.
+        command: commands of the step.
         q0: configuration at the start, shape (nq, K).
         v0: velocity there, shape (nv, K).
         q: configuration at which the residual is, shape (nq, K).
         h: length of the step [s].
     """
-    origins = jnp.stack(jnp.broadcast_arrays(q0, torque.q_target), axis=1)
+    origins = jnp.stack(jnp.broadcast_arrays(q0, command.q_target), axis=1)
     y, e = jnp.moveaxis(difference(scene.structure, origins, q[:, None]), 1, 0)
     v, (limit, damping) = y / h, scene.motors[..., None]
-    effort = torque.constant - torque.external - (torque.kd - damping) * v - torque.kp * e
+    effort = command.tau + command.kd * (command.v_target - v) - command.kp * e
     excess = jnp.maximum(effort - limit, 0.0) + jnp.minimum(effort + limit, 0.0)
-    tau = torque.constant - torque.kd * v - torque.kp * e - excess
+    tau = effort - excess + command.force - damping * v
     forces, stops = _stop_forces(scene, q, y, h)
     own = forces - tau + scene.rotors[:, None] / h * (v - v0)
     springs = jnp.zeros_like(stops)

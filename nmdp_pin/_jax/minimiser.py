@@ -15,7 +15,7 @@ from jax import Array, lax
 
 from nmdp_pin._jax.box_pairs import Held, add_missed
 from nmdp_pin._jax.contacts import Listed
-from nmdp_pin._jax.joints import Torque, add_diagonal, motor_stiffness
+from nmdp_pin._jax.joints import Commands, add_diagonal
 from nmdp_pin._jax.manifold import integrate
 from nmdp_pin._jax.scene import DeviceScene
 from nmdp_pin._jax.stages import stage
@@ -136,7 +136,7 @@ def count(scene: DeviceScene, bound: Array, account: Account) -> Account:
 def iterate(
     scene: DeviceScene,
     start: StepStart,
-    torque: Torque,
+    command: Commands,
     h: Array,
     at: Iterate,
     group: int,
@@ -148,13 +148,13 @@ def iterate(
     Args:
         scene: what all steps share.
         start: starts of the steps.
-        torque: torques of the steps.
+        command: commands of the steps.
         h: length of the steps [s].
         at: where the lanes are.
         group: number of lanes whose damped systems are solved together.
     """
     running, structure = at.account.outcome == RUNNING, scene.structure
-    trial = evaluate(scene, start, torque, at.q, h)
+    trial = evaluate(scene, start, command, at.q, h)
     scaled = (start.scale * trial.r).sum(1)
     f, error = 0.5 * (scaled * scaled).sum(0), jnp.sqrt((trial.r * trial.r).sum(0))
     f = jnp.where(trial.overflow, jnp.inf, f)
@@ -164,7 +164,7 @@ def iterate(
     account = account._replace(outcome=jnp.where(spent, BUDGET_SPENT, account.outcome))
     goes, taken = running & (account.outcome == RUNNING), running & accepted
     account, start, again = _close(scene, start, trial, account, running, h, group)
-    A, freed, signs = _linearised(scene, torque, h, at, trial, accepted, account.lam)
+    A, freed, signs = _linearised(command, h, at, trial, accepted, account.lam)
     found = Iterate(
         q=at.q,
         v=choose(taken, trial.joints.v, at.v),
@@ -232,8 +232,7 @@ def _missed(
 
 
 def _linearised(
-    scene: DeviceScene,
-    torque: Torque,
+    command: Commands,
     h: Array,
     at: Iterate,
     trial: Trial,
@@ -246,7 +245,7 @@ def _linearised(
     lam wants the derivative itself.
     """
     sign = jnp.sign(trial.joints.excess)
-    stiffness = motor_stiffness(scene, torque, h)
+    stiffness = command.kp + command.kd / h  # of the motors alone
     freed = jnp.where((sign != at.signs) & (sign != 0.0), stiffness, 0.0)
     exact = ~accepted & (lam > EXACT)
     kept = jnp.where(exact, 0.0, at.freed)

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from nmdp_pin._jax.joints import Torque
+from nmdp_pin._jax.joints import Commands, commands_at
 from nmdp_pin._jax.minimiser import (
     CONVERGED,
     RUNNING,
@@ -29,26 +29,6 @@ from nmdp_pin._jax.step import StepStart, begin
 
 SCHEDULES = ("own", "steps")
 LANES = 32  # of a program for CPUs, so that what it works on stays in the caches
-
-
-class Commands(NamedTuple):
-    """Commands of all steps; an axis of length 1 stands for all steps, or for all lanes.
-
-    Attributes:
-        tau: feed-forward torques [N m or N], shape (nt or 1, nv, K or 1).
-        kp: position gains [N m/rad], likewise.
-        kd: velocity gains [N m s/rad], likewise.
-        q_target: target configurations, shape (nt or 1, nq, K or 1).
-        v_target: target velocities [rad/s or m/s], as `tau`.
-        force: forces from outside, which no motor makes or limits [N m or N], likewise.
-    """
-
-    tau: Array
-    kp: Array
-    kd: Array
-    q_target: Array
-    v_target: Array
-    force: Array
 
 
 class Lanes(NamedTuple):
@@ -90,23 +70,6 @@ class Rolled(NamedTuple):
     steps: Array
     iterations: Array
     calls: Array
-
-
-def torque_of(scene: DeviceScene, commands: Commands, step: Array) -> Torque:
-    """The torques of the steps of all lanes, whose indices have the shape (K,)."""
-    taken = [_at(values, step) for values in commands]
-    tau, kp, kd, q_target, v_target, force = taken
-    return Torque(tau + kd * v_target + force, kp, kd + scene.motors[1, :, None], q_target, force)
-
-
-def _at(values: Array, step: Array) -> Array:
-    """Rows of commands, shape (n, K or 1)."""
-    if len(values) == 1:
-        return values[0]
-    rows = jnp.minimum(step, len(values) - 1)
-    if values.shape[2] == 1:
-        return values[rows, :, 0].T
-    return jnp.take_along_axis(values, rows[None, None], 0)[0]
 
 
 def roll(
@@ -156,7 +119,7 @@ def _open(
     count = jnp.zeros(q.shape[1], jnp.int32)
 
     def begun(q: Array, v: Array) -> tuple[StepStart, Iterate]:
-        start = begin(scene, q, v, torque_of(scene, commands, count), h)
+        start = begin(scene, q, v, commands_at(commands, count), h)
         return start, open_iterate(start)
 
     shapes = jax.eval_shape(begun, q, v)
@@ -168,8 +131,8 @@ def _open(
 
 def _iterate(scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes, group: int) -> Lanes:
     """Make one iteration of every lane, and end the steps that have converged or failed."""
-    torque = torque_of(scene, commands, lanes.step)
-    at, start = iterate(scene, lanes.start, torque, h, lanes.iterate, group)
+    command = commands_at(commands, lanes.step)
+    at, start = iterate(scene, lanes.start, command, h, lanes.iterate, group)
     active = lanes.status == RUNNING
     outcome, nt = at.account.outcome, len(lanes.x)
     made = active & (outcome == CONVERGED) & ~lanes.fresh
@@ -196,13 +159,13 @@ def _begin_fresh(
 ) -> Lanes:
     """Begin the steps of some lanes that have ended one."""
 
-    def function(state: Any, q: Array, v: Array, torque: Torque) -> tuple[Array, Any]:
-        start = begin(scene, q, v, torque, h)
+    def function(state: Any, q: Array, v: Array, command: Commands) -> tuple[Array, Any]:
+        start = begin(scene, q, v, command, h)
         at = open_iterate(start)
         return jnp.zeros(q.shape[1], bool), (start, (at.q, at.signs, at.account))
 
     at = lanes.iterate
-    given = at.best, at.v, torque_of(scene, commands, lanes.step)
+    given = at.best, at.v, commands_at(commands, lanes.step)
     opened = lanes.start, (at.q, at.signs, at.account)
     start, (q, signs, account) = in_groups(begins, group, function, opened, *given)
     at = at._replace(q=q, signs=signs, account=account)

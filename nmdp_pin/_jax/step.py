@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from nmdp_pin._jax.contacts import Listed, contact_pushes, list_contacts, place_contacts
-from nmdp_pin._jax.joints import JointTrial, Torque, add_diagonal, joint_residual, spring_forces
+from nmdp_pin._jax.joints import Commands, JointTrial, add_diagonal, joint_residual, spring_forces
 from nmdp_pin._jax.manifold import by_joints, integrate, of_dofs
 from nmdp_pin._jax.scene import DeviceScene
 from nmdp_pin._jax.stages import stage
@@ -80,7 +80,7 @@ class Trial(NamedTuple):
     springs: Array
 
 
-def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) -> StepStart:
+def begin(scene: DeviceScene, q0: Array, v0: Array, command: Commands, h: Array) -> StepStart:
     """The start of a step; its scale is not finite where M is singular."""
     structure = scene.structure
     P0, target = reference(scene, q0, v0, h)
@@ -96,12 +96,12 @@ def begin(scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array) ->
 
     def metric_of(S0: Array, rows: Array, columns: Array) -> Array:
         M = project_stiffness(structure, S0, rows, columns)
-        gains = torque.kd / h + torque.kp
+        gains = (command.kd + scene.motors[1, :, None]) / h + command.kp
         return add_diagonal(M / (h * h), gains + scene.rotors[:, None] / (h * h))
 
     S0, twists, energy = stage(structure, h, moving, P0, v0)
     metric = stage(structure, h, metric_of, S0, *stage(structure, h, inertia_of, P0, S0))
-    joints = joint_residual(scene, torque, q0, v0, q0, h)[1]
+    joints = joint_residual(scene, command, q0, v0, q0, h)[1]
     springs = spring_forces(scene, q0)[1] + joints.stored[1]
     weight, inertia = scene.sizes
     rounding = ROUNDING * jnp.finfo(q0.dtype).eps * inertia / (h * h)
@@ -131,7 +131,7 @@ def inverse_factor(metric: Array) -> Array:
     return jnp.moveaxis(lax.linalg.triangular_solve(L, eye, left_side=True, lower=True), 0, -1)
 
 
-def evaluate(scene: DeviceScene, start: StepStart, torque: Torque, q: Array, h: Array) -> Trial:
+def evaluate(scene: DeviceScene, start: StepStart, command: Commands, q: Array, h: Array) -> Trial:
     """The residual of a step at configurations q, shape (nq, K), and its derivative."""
     structure, known = scene.structure, lax.stop_gradient
 
@@ -152,22 +152,22 @@ def evaluate(scene: DeviceScene, start: StepStart, torque: Torque, q: Array, h: 
         A = project_stiffness(structure, S, rows, columns) + of_dofs(structure, slopes) + coupling
         return A if between is None else A - project_pairs(structure, S, between)
 
-    def of_joints(torque: Torque, q0: Array, v0: Array, q: Array) -> tuple[Array, ...]:
-        own, joints = joint_residual(scene, torque, q0, v0, q, h)
+    def of_joints(command: Commands, q0: Array, v0: Array, q: Array) -> tuple[Array, ...]:
+        own, joints = joint_residual(scene, command, q0, v0, q, h)
         pulls, springs, derivative = spring_forces(scene, q)
-        slopes = slopes_of(*known((scene, torque, q0, v0, q, h)))
+        slopes = slopes_of(*known((scene, command, q0, v0, q, h)))
         return own + pulls, slopes, derivative, joints, springs
 
     def slopes_of(
-        scene: DeviceScene, torque: Torque, q0: Array, v0: Array, q: Array, h: Array
+        scene: DeviceScene, command: Commands, q0: Array, v0: Array, q: Array, h: Array
     ) -> Array:
-        along = lambda q: joint_residual(scene, torque, q0, v0, q, h)[0]  # noqa: E731
+        along = lambda q: joint_residual(scene, command, q0, v0, q, h)[0]  # noqa: E731
         return by_joints(structure, along, q)
 
     P = _placed(scene, q, h)
     S = stage(structure, h, lambda P: world_motions(scene, P), P)
     r, *parts, stored, depths, overflow = stage(structure, h, loads, P, S, start)
-    given = torque, start.q0, start.v0, q
+    given = command, start.q0, start.v0, q
     own, *slopes, joints, springs = stage(structure, h, of_joints, *given)
     A = stage(structure, h, project, *known((S, *slopes, *parts)))
     stored, springs = stored + joints.stored[0], springs + joints.stored[1]

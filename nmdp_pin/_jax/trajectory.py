@@ -13,26 +13,26 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from nmdp_pin._jax.contacts import Listed
-from nmdp_pin._jax.joints import Torque
+from nmdp_pin._jax.joints import Commands, commands_at
 from nmdp_pin._jax.manifold import difference, integrate
 from nmdp_pin._jax.minimiser import CONVERGED, RUNNING, Iterate, choose, iterate, open_iterate
 from nmdp_pin._jax.scene import DeviceScene
-from nmdp_pin._jax.schedule import Commands, group_of, torque_of
+from nmdp_pin._jax.schedule import group_of
 from nmdp_pin._jax.step import StepStart, begin, evaluate, reference
 
 
 def _solved(
-    scene: DeviceScene, q0: Array, v0: Array, torque: Torque, h: Array
+    scene: DeviceScene, q0: Array, v0: Array, command: Commands, h: Array
 ) -> tuple[Iterate, StepStart]:
     """The minimisations of a step when all have ended, and their starts."""
-    start = begin(scene, q0, v0, torque, h)
+    start = begin(scene, q0, v0, command, h)
 
     def busy(state: tuple[Iterate, StepStart]) -> Array:
         return (state[0].account.outcome == RUNNING).any()
 
     def body(state: tuple[Iterate, StepStart]) -> tuple[Iterate, StepStart]:
         at, start = state
-        return iterate(scene, start, torque, h, at, group_of(q0.shape[1]))
+        return iterate(scene, start, command, h, at, group_of(q0.shape[1]))
 
     ended: tuple[Iterate, StepStart] = lax.while_loop(busy, body, (open_iterate(start), start))
     return ended
@@ -49,11 +49,13 @@ def _end_jvp(primals: Any, tangents: Any) -> Any:
     """The change of the end, NaN of steps that failed."""
     given, q1, contacts, made = primals
 
-    def residual(scene: Any, q0: Array, v0: Array, torque: Torque, h: Array) -> tuple[Array, Array]:
+    def residual(
+        scene: Any, q0: Array, v0: Array, command: Commands, h: Array
+    ) -> tuple[Array, Array]:
         P0, target = reference(scene, q0, v0, h)
         none = jnp.zeros(0, q0.dtype)
         start = StepStart(q0, v0, P0, target, none, none, none, contacts)
-        trial = evaluate(scene, start, torque, q1, h)
+        trial = evaluate(scene, start, command, q1, h)
         return trial.r, trial.A
 
     _, change, A = jax.jvp(residual, given, tangents[0], has_aux=True)
@@ -64,7 +66,7 @@ def _end_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def step(
-    scene: DeviceScene, q: Array, v: Array, torque: Torque, h: Array | float
+    scene: DeviceScene, q: Array, v: Array, command: Commands, h: Array | float
 ) -> tuple[Array, Array, Array]:
     """Make a step of all lanes: [q1; v1] as two arrays, and codes of `Status`.
 
@@ -72,10 +74,10 @@ def step(
         scene: what all steps share, on a device.
         q: configurations at the start, shape (nq, K).
         v: velocities there, shape (nv, K).
-        torque: torques, as `torque_of` makes them.
+        command: commands of the step, as `commands_at` makes them.
         h: length of the step [s].
     """
-    given = scene, q, v, torque, jnp.asarray(h, q.dtype)
+    given = scene, q, v, command, jnp.asarray(h, q.dtype)
     at, start = _solved(*lax.stop_gradient(given))
     code = at.account.outcome
     q1 = _end(given, at.best, start.contacts, code == CONVERGED)
@@ -98,8 +100,8 @@ def trajectory(
 
     def body(state: tuple[Array, Array, Array], k: Array) -> tuple[Any, Array]:
         q, v, code = state
-        torque = torque_of(scene, commands, jnp.full(code.shape, k))
-        q1, v1, found = step(scene, q, v, torque, h)
+        command = commands_at(commands, jnp.full(code.shape, k))
+        q1, v1, found = step(scene, q, v, command, h)
         code = jnp.where(code == CONVERGED, found, code)
         q, v = choose(code == CONVERGED, (q1, v1), (q, v))
         return (q, v, code), jnp.concatenate([q, v])
