@@ -6,9 +6,9 @@ The lanes, one for each trajectory, are the last axis of all arrays.
 
 from typing import TYPE_CHECKING
 
-from nmdp_pin._jax.joints import Torque
+from nmdp_pin._jax.joints import Commands, commands_at
 from nmdp_pin._jax.scene import DeviceScene
-from nmdp_pin._jax.schedule import SCHEDULES, Commands, Rolled, roll, torque_of
+from nmdp_pin._jax.schedule import SCHEDULES, Rolled, roll
 from nmdp_pin._jax.trajectory import step, trajectory
 
 if TYPE_CHECKING:
@@ -19,11 +19,10 @@ __all__ = [
     "Commands",
     "DeviceScene",
     "Rolled",
-    "Torque",
+    "commands_at",
     "device_scene",
     "roll",
     "step",
-    "torque_of",
     "trajectory",
 ]
 

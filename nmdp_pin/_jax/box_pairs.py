@@ -14,8 +14,16 @@ import numpy as np
 from jax import Array, lax
 
 from nmdp_pin._jax.scene import CROSSINGS, DeviceScene, Structure
-from nmdp_pin._jax.tree import with_world
-from nmdp_pin._jax.vectors import cross, dot, length, place, relative, rotate, rotate_back
+from nmdp_pin._jax.vectors import (
+    cross,
+    dot,
+    length,
+    place,
+    relative,
+    rotate,
+    rotate_back,
+    rotation,
+)
 
 BORDER = 1e-4  # [m] beyond faces and edges up to which they touch; these are those of the kernels
 NEARBY = 0.01  # [m] between bodies up to which what is near may touch in a step
@@ -108,16 +116,11 @@ def _heights(a: _Boxes, b: _Boxes) -> Array:
     return dot(b.normals[:, :, None], a.corners[:, None]) - b.levels[:, None]
 
 
-class _Crossings(NamedTuple):
-    """All pairs of edges, (12, 12, p, K): normals, distances along them, whether they fit."""
+def _crossings(a: _Boxes, b: _Boxes, tilt: float) -> tuple[Array, Array, Array]:
+    """Normals of all pairs of edges, (3, 12, 12, p, K), distances along them, and whether they fit.
 
-    normal: Array
-    gap: Array
-    fits: Array
-
-
-def _crossings(a: _Boxes, b: _Boxes, tilt: float) -> _Crossings:
-    """Normals of edges of a and b, which may leave the cones of the edges by a sine `tilt`."""
+    They may leave the cones of the edges by a sine `tilt`.
+    """
     e, f = a.edges[:, :, None], b.edges[:, None]
     n = cross(e, f)
     size, lengths = jnp.sqrt(dot(n, n)), (jnp.sqrt(dot(e, e)), jnp.sqrt(dot(f, f)))
@@ -132,7 +135,7 @@ def _crossings(a: _Boxes, b: _Boxes, tilt: float) -> _Crossings:
             fits = fits & (dot(out, g) + dot(out, h) > 0.0)
             fits = fits & (dot(cross(g, out), edge) >= -tilt * size)
             fits = fits & (dot(cross(out, h), edge) >= -tilt * size)
-    return _Crossings(n, gap, fits)
+    return n, gap, fits
 
 
 def _flat(x: Array) -> Array:
@@ -147,23 +150,19 @@ def _separating(before: _Boxes, a: _Boxes, b: _Boxes, limit: Array) -> tuple[Arr
     beside = beside / jnp.maximum(length(beside), 1e-12)
     apart = dot(beside[:, None], a.corners).min(0) - dot(beside[:, None], b.corners).max(0)
     motion = length(a.corners - before.corners).max(0)
-    at, was = _crossings(a, b, 0.0), _crossings(before, b, 1.0)
-    past = jnp.where(dot(was.normal, at.normal) < 0.0, -was.gap, was.gap)
-    steady = was.fits & (jnp.abs(past - at.gap) <= 2.0 * motion)
-    past = jnp.where(steady, past, at.gap)
+    (n, gap, fits), (was, past, steady) = _crossings(a, b, 0.0), _crossings(before, b, 1.0)
+    past = jnp.where(dot(was, n) < 0.0, -past, past)
+    past = jnp.where(steady & (jnp.abs(past - gap) <= 2.0 * motion), past, gap)
     none = jnp.full((), -jnp.inf, a.levels.dtype)
-    s1 = jnp.concatenate(
-        [_heights(a, b).min(1), _heights(b, a).min(1), _flat(jnp.where(at.fits, at.gap, none))]
-    )
-    s0 = jnp.concatenate(
-        [
-            _heights(before, b).min(1),
-            _heights(b, before).min(1),
-            _flat(jnp.where(at.fits, past, none)),
-        ]
+    s1, s0 = (
+        jnp.concatenate([_heights(x, b).min(1), _heights(b, x).min(1), _flat(edges)])
+        for x, edges in (
+            (a, jnp.where(fits, gap, none)),
+            (before, jnp.where(fits, past, none)),
+        )
     )
     normals = jnp.broadcast_to(b.normals, (*b.normals.shape[:2], *shape))
-    ways = jnp.concatenate([normals, -a.normals, _flat(at.normal)], axis=1)
+    ways = jnp.concatenate([normals, -a.normals, _flat(n)], axis=1)
     passed = (s0 > -_RESTING) & (s1 < s0)
     when = jnp.where(passed, s0 / jnp.where(passed, s0 - s1, 1.0), none)
     inside = jnp.where(passed.any(0), when.argmax(0), s0.argmax(0))
@@ -242,23 +241,23 @@ def _new_crossings(
     Returns:
         Numbers of all, which are new, and the points and planes of these.
     """
-    found = _crossings(a, b, _TILT)
+    n, gap, fits = _crossings(a, b, _TILT)
     e, f = a.edges[:, :, None], b.edges[:, None]
     s, t = _crossing(a.starts[:, :, None], e, b.starts[:, None], f)
-    facing = (dot(found.normal, towards[:, None, None]) >= _FACING) | (found.gap > 0.0)
-    ok = found.fits & (found.gap < limit) & facing & near
+    facing = (dot(n, towards[:, None, None]) >= _FACING) | (gap > 0.0)
+    ok = fits & (gap < limit) & facing & near
     for x, edge in ((s, e), (t, f)):
         ok = ok & (jnp.maximum(-x, x - 1.0) * length(edge) <= BORDER)
     ok, number = _flat(ok), jnp.arange(len(_EDGES) ** 2)[:, None, None]
     for x in range(CROSSINGS):
         ok = ok & (number != known[x])
-    gaps = jnp.moveaxis(jnp.where(ok, _flat(found.gap), jnp.inf), 0, -1)
+    gaps = jnp.moveaxis(jnp.where(ok, _flat(gap), jnp.inf), 0, -1)
     ranked = [jnp.moveaxis(x, -1, 0) for x in lax.top_k(-gaps, CROSSINGS)]
     free = known < 0
     rank = jnp.maximum(jnp.cumsum(free, axis=0) - 1, 0)
     nearest, chosen = (jnp.take_along_axis(x, rank, 0) for x in ranked)
     i, j = chosen // len(_EDGES), chosen % len(_EDGES)
-    normal, along = _rows(_flat(found.normal), chosen), _rows(_flat(s)[None], chosen)
+    normal, along = _rows(_flat(n), chosen), _rows(_flat(s)[None], chosen)
     level = dot(normal, _rows(b.starts, j))
     points = _rows(own.starts, i) + along * _rows(own.edges, i)
     planes, new = jnp.concatenate([normal, level[None]]), free & (nearest > -jnp.inf)
@@ -288,17 +287,12 @@ def list_boxes(scene: DeviceScene, P: Array, twists: Array, h: Array) -> Held:
     centre = place(P[:, :, a], one[1:4])
     speed = rotate_back(P[:, :, b], moves[:3] + cross(moves[3:], centre))
     travel = h * length(speed)
-    here = place(M, one[1:4])
-    there, sizes = here + h * speed, length(one[13:16]) + length(other[13:16])
     reach = NEARBY + travel
     end = _spun(M, rotate_back(P[:, :, b], h * moves[3:]))
-    end = end.at[3].set(there - rotate(end, one[1:4]))
-    before, at_end, second = _boxes(one, M), _boxes(one, end), _boxes(other)
-    way, within = _separating(before, at_end, second, reach)
-    near = within & (length(there - other[1:4]) <= reach + sizes)
-    count, lanes = near.shape
+    end = end.at[3].set(place(M, one[1:4]) + h * speed - rotate(end, one[1:4]))
+    count, lanes = reach.shape
     m = (2 * len(_SIGNS) + CROSSINGS) * count
-    own = jnp.concatenate([_boxes(one).corners, second.corners], axis=1)
+    own = jnp.concatenate([_boxes(one).corners, _boxes(other).corners], axis=1)
     own = jnp.concatenate([own, jnp.zeros((3, CROSSINGS, count, 1), P.dtype)], axis=1)
     points = jnp.broadcast_to(own.reshape(3, m, 1), (3, m, lanes))
     held = Held(
@@ -306,35 +300,39 @@ def list_boxes(scene: DeviceScene, P: Array, twists: Array, h: Array) -> Held:
         points=points,
         planes=jnp.zeros((4, m, lanes), P.dtype),
         crossed=jnp.zeros((CROSSINGS, count, lanes), int),
-        towards=jnp.where(near, way, 0.0),
+        towards=jnp.zeros((3, count, lanes), P.dtype),
     )
-    return _add(scene, held, at_end, near, reach)[0]
+    return _look(scene, held, M, end, reach)[0]
 
 
 def _spun(M: Array, turn: Array) -> Array:
     """Placements whose rotations are turned by rotation vectors."""
     angle = length(turn)
-    axis = turn / jnp.where(angle > 0.0, angle, 1.0)
-    c, s = jnp.cos(angle), jnp.sin(angle)
-    columns = [
-        c * M[i] + s * cross(axis, M[i]) + (1.0 - c) * dot(axis, M[i]) * axis for i in range(3)
-    ]
-    return jnp.stack([*columns, M[3]])
+    axis, c = turn / jnp.where(angle > 0.0, angle, 1.0), jnp.cos(angle)
+    R = rotation(c, jnp.sin(angle), 1.0 - c, axis)
+    return jnp.stack([*(rotate(R, M[i]) for i in range(3)), M[3]])
 
 
 def add_missed(scene: DeviceScene, held: Held, P: Array) -> tuple[Held, Array]:
     """List what touches at placements P and is not held, and the lanes in which something does."""
-    P = with_world(scene.structure, P)
-    (one, other), (a, b) = _of_pairs(scene)
+    a, b = _of_pairs(scene)[1]
     M = relative(P[:, :, b], P[:, :, a])
-    here, second = _boxes(one, M), _boxes(other)
-    none = jnp.zeros(M.shape[2:], P.dtype)
-    way, within = _separating(here, here, second, none)
+    return _look(scene, held, M, M, jnp.zeros(M.shape[2:], P.dtype))
+
+
+def _look(scene: DeviceScene, held: Held, M: Array, end: Array, limit: Array) -> tuple[Held, Array]:
+    """List what is near at the end of a motion from placements M of the first boxes.
+
+    The limit is the largest distance of what touches [m], shape (p, K).
+    """
+    one, other = _of_pairs(scene)[0]
+    at_end = _boxes(one, end)
+    way, within = _separating(_boxes(one, M), at_end, _boxes(other), limit)
     far = length(held.towards) == 0.0
-    apart = length(place(M, one[1:4]) - other[1:4])
-    near = (within | ~far) & (apart < length(one[13:16]) + length(other[13:16]))
+    apart = length(place(end, one[1:4]) - other[1:4])
+    near = (within | ~far) & (apart <= limit + length(one[13:16]) + length(other[13:16]))
     held = held._replace(towards=jnp.where(far & near, way, held.towards))
-    return _add(scene, held, here, near, none)
+    return _add(scene, held, at_end, near, limit)
 
 
 def are_over(scene: DeviceScene, planes: Array, p: Array) -> Array:

@@ -55,7 +55,7 @@ def contacts_of(
     structure = {
         "carriers": tuple(carriers.tolist()),
         "touched": tuple(touched.tolist()),
-        "kinds": tuple(sorted({int(kind) for kind in table[pairs.rows[others], 0]})),
+        "planes": bool((table[pairs.rows[others], 0] == PLANE).all()),
         "on_field": len(on_field),
         "window": window,
         "pairs": tuple(map(tuple, body_of[pairs.owners[boxes]][of_boxes].tolist())),

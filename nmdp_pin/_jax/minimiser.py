@@ -15,11 +15,11 @@ from jax import Array, lax
 
 from nmdp_pin._jax.box_pairs import Held, add_missed
 from nmdp_pin._jax.contacts import Listed
-from nmdp_pin._jax.joints import Torque, add_diagonal, motor_stiffness
+from nmdp_pin._jax.joints import Commands, add_diagonal
 from nmdp_pin._jax.manifold import integrate
 from nmdp_pin._jax.scene import DeviceScene
 from nmdp_pin._jax.stages import stage
-from nmdp_pin._jax.step import StepStart, Trial, evaluate, gains_energy, linearise
+from nmdp_pin._jax.step import StepStart, Trial, evaluate, gains_energy
 
 LEAST, GROW, SHRINK = 0.1, 10.0, 0.1  # of lam, as in the kernel
 LARGEST, EXACT = 1e10, 100.0
@@ -94,11 +94,10 @@ def open_account(like: Array) -> Account:
 
 def open_iterate(start: StepStart) -> Iterate:
     """A minimisation that begins at the start of the step."""
-    none = jnp.zeros_like(start.v0)
-    account = open_account(start.q0[0])
+    none, account = jnp.zeros_like(start.v0), open_account(start.q0[0])
     singular = ~jnp.isfinite(start.scale[-1]).all(0)
     account = account._replace(outcome=jnp.where(singular, SINGULAR, account.outcome))
-    A = jnp.zeros_like(start.metric)
+    A = jnp.zeros_like(start.scale)
     return Iterate(start.q0, none, start.q0, none, A, none, none, account)
 
 
@@ -137,7 +136,7 @@ def count(scene: DeviceScene, bound: Array, account: Account) -> Account:
 def iterate(
     scene: DeviceScene,
     start: StepStart,
-    torque: Torque,
+    command: Commands,
     h: Array,
     at: Iterate,
     group: int,
@@ -149,35 +148,27 @@ def iterate(
     Args:
         scene: what all steps share.
         start: starts of the steps.
-        torque: torques of the steps.
+        command: commands of the steps.
         h: length of the steps [s].
         at: where the lanes are.
         group: number of lanes whose damped systems are solved together.
     """
-    running = at.account.outcome == RUNNING
-    structure = scene.structure
-    trial = stage(
-        structure,
-        h,
-        lambda start, torque, q: evaluate(scene, start, torque, q, h),
-        start,
-        torque,
-        at.q,
-    )
+    running, structure = at.account.outcome == RUNNING, scene.structure
+    trial = evaluate(scene, start, command, at.q, h)
     scaled = (start.scale * trial.r).sum(1)
     f, error = 0.5 * (scaled * scaled).sum(0), jnp.sqrt((trial.r * trial.r).sum(0))
-    f = jnp.where(trial.contacts.overflow, jnp.inf, f)
+    f = jnp.where(trial.overflow, jnp.inf, f)
     account, accepted = accept(at.account, f, error, trial.stored)
     account = count(scene, start.bound, account)
-    spent = trial.contacts.overflow & (account.evaluations == 1)
+    spent = trial.overflow & (account.evaluations == 1)
     account = account._replace(outcome=jnp.where(spent, BUDGET_SPENT, account.outcome))
     goes, taken = running & (account.outcome == RUNNING), running & accepted
     account, start, again = _close(scene, start, trial, account, running, h, group)
-    A, freed, signs = _linearised(scene, start, torque, h, at, trial, accepted, account.lam)
+    A, freed, signs = _linearised(command, h, at, trial, accepted, account.lam)
     found = Iterate(
         q=at.q,
         v=choose(taken, trial.joints.v, at.v),
-        best=choose(taken, trial.q, at.best),
+        best=choose(taken, at.q, at.best),
         r=choose(taken, trial.r, at.r),
         A=A,
         freed=freed,
@@ -186,8 +177,7 @@ def iterate(
     )
     account, dx = solve(scene, start, found, goes, group)
     moved = stage(structure, h, lambda q, dx: integrate(structure, q, dx), found.best, dx)
-    q = choose(again, start.q0, moved)
-    found = found._replace(q=q, account=account)
+    found = found._replace(q=choose(again, start.q0, moved), account=account)
     return choose(running, found, at._replace(A=A, freed=freed)), start
 
 
@@ -214,10 +204,11 @@ def _close(
     listed, again = _missed(scene, start, trial, running & (outcome == CONVERGED), group)
     start = start._replace(contacts=listed)
     lists = account.lists + again
-    fresh = open_account(account.value)._replace(iterations=account.iterations, lists=lists)
     # beyond the most lists the outcome is the limit, as of the kernel
-    limit = jnp.where(lists >= MOST_MISSED, ITERATION_LIMIT, RUNNING)
-    fresh = fresh._replace(outcome=limit.astype(jnp.int32))
+    limit = jnp.where(lists >= MOST_MISSED, ITERATION_LIMIT, account.outcome * 0 + RUNNING)
+    fresh = open_account(account.value)._replace(
+        iterations=account.iterations, lists=lists, outcome=limit
+    )
     return choose(again, fresh, account._replace(outcome=outcome)), start, again
 
 
@@ -226,25 +217,22 @@ def _missed(
 ) -> tuple[Listed, Array]:
     """The contacts with those that touch at the ends of steps besides, and lanes with some."""
     listed = start.contacts
-    missed = (trial.contacts.depths > 0.0) & ~listed.listed & ends
+    missed = (trial.depths > 0.0) & ~listed.listed & ends
     listed, added = listed._replace(listed=listed.listed | missed), missed.any(0)
     if listed.held is None:
         return listed, added
 
-    def look(some: Array, state: tuple[Held, Array]) -> tuple[Held, Array]:
-        held, more = add_missed(scene, *jax.tree.map(lambda x: x[..., some], (state[0], trial.P)))
-        put = lambda x, y: x.at[..., some].set(y, mode="drop")  # noqa: E731
-        result: tuple[Held, Array] = jax.tree.map(put, state, (held, more))
-        return result
+    def look(state: tuple[Held, Array], P: Array) -> tuple[Array, tuple[Held, Array]]:
+        held, more = add_missed(scene, state[0], P)
+        return jnp.zeros_like(more), (held, more)
 
-    held, more = in_groups(ends, group, look, (listed.held, jnp.zeros_like(added)))
+    begun = listed.held, jnp.zeros_like(added)
+    held, more = in_groups(ends, group, look, begun, trial.P)
     return listed._replace(held=held), added | more
 
 
 def _linearised(
-    scene: DeviceScene,
-    start: StepStart,
-    torque: Torque,
+    command: Commands,
     h: Array,
     at: Iterate,
     trial: Trial,
@@ -257,21 +245,13 @@ def _linearised(
     lam wants the derivative itself.
     """
     sign = jnp.sign(trial.joints.excess)
-    stiffness = motor_stiffness(scene, torque, h)
+    stiffness = command.kp + command.kd / h  # of the motors alone
     freed = jnp.where((sign != at.signs) & (sign != 0.0), stiffness, 0.0)
-    A = stage(
-        scene.structure,
-        h,
-        lambda start, torque, trial: linearise(scene, start, torque, trial, h),
-        start,
-        torque,
-        trial,
-    )
-    new = add_diagonal(A, freed)
     exact = ~accepted & (lam > EXACT)
-    old = add_diagonal(at.A, jnp.where(exact, -at.freed, 0.0))
     kept = jnp.where(exact, 0.0, at.freed)
-    return choose(accepted, new, old), choose(accepted, freed, kept), sign
+    more = jnp.where(accepted, freed, kept - at.freed)
+    A = add_diagonal(choose(accepted, trial.A, at.A), more)
+    return A, choose(accepted, freed, kept), sign
 
 
 def solve(
@@ -282,17 +262,11 @@ def solve(
     newtons = goes & (account.lam == 0.0)
     failed = newtons & ~jnp.isfinite(dx).all(0)
     account = choose(failed, _rejected(scene, start.bound, account), account)
-    dx = choose(newtons & ~failed, dx, jnp.zeros_like(dx))
-
-    def damp(some: Array, state: tuple[Account, Array]) -> tuple[Account, Array]:
-        part = jax.tree.map(lambda x: x[..., some], (state[0], start, at))
-        found = _damped(scene, *part)
-        put = lambda x, y: x.at[..., some].set(y, mode="drop")  # noqa: E731
-        result: tuple[Account, Array] = jax.tree.map(put, state, found)
-        return result
-
+    dx = choose(newtons & ~failed, dx, 0.0)
     pending = goes & (account.outcome == RUNNING) & (account.lam > 0.0)
-    result: tuple[Account, Array] = in_groups(pending, group, damp, (account, dx))
+    damp = lambda state, *given: _damped(scene, state[0], *given)  # noqa: E731
+    given = start.scale, start.bound, at.A, at.r
+    result: tuple[Account, Array] = in_groups(pending, group, damp, (account, dx), *given)
     return result
 
 
@@ -302,56 +276,51 @@ def _rejected(scene: DeviceScene, bound: Array, account: Account) -> Account:
     return count(scene, bound, account._replace(lam=lam))
 
 
-def in_groups(mask: Array, group: int, function: Callable[[Array, Any], Any], state: Any) -> Any:
+def in_groups(
+    mask: Array, group: int, function: Callable[..., tuple[Array, Any]], state: Any, *given: Any
+) -> Any:
     """Apply a function to the lanes of a mask, `group` at a time; indices beyond K are none.
 
     Args:
         mask: lanes, shape (K,).
         group: number of lanes in a group.
-        function: function of indices of lanes and the state that returns the new state.
+        function: function of the state and what is given, of some lanes, that returns which of
+            them it is to be applied to again, and their new state.
         state: initial state.
+        given: what the function is given besides, of all lanes or for all of them.
     """
-    K = len(mask)
 
     def body(carry: tuple[Array, Any]) -> tuple[Array, Any]:
-        mask, state = carry
-        (some,) = jnp.nonzero(mask, size=group, fill_value=K)
-        return mask.at[some].set(False, mode="drop"), function(some, state)
+        (some,) = jnp.nonzero(carry[0], size=group, fill_value=len(mask))
+        of = lambda x: x[..., some] if x.shape[-1] > 1 else x  # noqa: E731
+        part, *parts = jax.tree.map(of, (carry[1], *given))
+        put = lambda x, y: x.at[..., some].set(y, mode="drop")  # noqa: E731
+        result: tuple[Array, Any] = jax.tree.map(put, carry, function(part, *parts))
+        return result
 
     return lax.while_loop(lambda carry: carry[0].any(), body, (mask, state))[1]
 
 
 def _damped(
-    scene: DeviceScene, account: Account, start: StepStart, at: Iterate
-) -> tuple[Account, Array]:
-    """Solve (X'X + lam U'U) dx = -X'U'^-1 r with X = U'^-1 A, with larger lam where it fails."""
-    scale, A, r, metric = (
-        jnp.moveaxis(x, -1, 0) for x in (start.scale, at.A, at.r[:, None], start.metric)
-    )
-    X = scale @ A
-    gram = jnp.swapaxes(X, 1, 2) @ X
-    descent = -jnp.swapaxes(X, 1, 2) @ (scale @ r)
+    scene: DeviceScene, account: Account, scale: Array, bound: Array, A: Array, r: Array
+) -> tuple[Array, tuple[Account, Array]]:
+    """Solve (X'X + lam) y = -X'U'^-1 r with X = U'^-1 A U^-1 and dx = U^-1 y.
 
-    def body(state: tuple[Account, Array, Array]) -> tuple[Account, Array, Array]:
-        account, dx, pending = state
-        F = jnp.linalg.cholesky(gram + account.lam[:, None, None] * metric)
-        half = lax.linalg.triangular_solve(F, descent, left_side=True, lower=True)
-        found = lax.linalg.triangular_solve(F, half, left_side=True, lower=True, transpose_a=True)[
-            ..., 0
-        ].T
-        good = jnp.isfinite(found).all(0)
-        account = choose(pending & ~good, _rejected(scene, start.bound, account), account)
-        dx = choose(pending & good, found, dx)
-        return account, dx, pending & ~good & (account.outcome == RUNNING)
-
-    begun = account, jnp.zeros_like(at.r), account.outcome == RUNNING
-    account, dx, _ = lax.while_loop(lambda state: state[2].any(), body, begun)
-    return account, dx
+    Returns the lanes in which it fails, which are to try a larger lam, and accounts and dx.
+    """
+    U, residual = jnp.moveaxis(scale, -1, 0), (scale * r).sum(1)
+    X = U @ jnp.moveaxis(A, -1, 0) @ jnp.swapaxes(U, 1, 2)
+    gram = jnp.moveaxis(jnp.swapaxes(X, 1, 2) @ X, 0, -1)
+    X = jnp.moveaxis(X, 0, -1)
+    y = newton(add_diagonal(gram, account.lam[None]), -(X * residual[:, None]).sum(0))
+    dx = (scale * y[:, None]).sum(0)
+    good = jnp.isfinite(dx).all(0)
+    account = choose(good, account, _rejected(scene, bound, account))
+    return ~good & (account.outcome == RUNNING), (account, choose(good, dx, 0.0))
 
 
 def newton(A: Array, b: Array) -> Array:
     """Solutions of A x = b, shapes (nv, nv, K) and (nv, K); not finite where A is singular."""
-    LU, _, order = lax.linalg.lu(jnp.moveaxis(A, -1, 0))
-    x = jnp.take_along_axis(b.T, order, 1)[..., None]
-    x = lax.linalg.triangular_solve(LU, x, left_side=True, lower=True, unit_diagonal=True)
-    return lax.linalg.triangular_solve(LU, x, left_side=True)[..., 0].T
+    both = jnp.moveaxis(jnp.concatenate([A, b[:, None]], axis=1), -1, 0)
+    U = lax.linalg.lu(both)[0]  # its last column is L^-1 b, whose rows are those of U
+    return lax.linalg.triangular_solve(U[:, :, :-1], U[:, :, -1:], left_side=True)[..., 0].T

@@ -10,8 +10,9 @@ import numpy as np
 
 from nmdp_pin._control.controller import Command
 from nmdp_pin._jax.compiled_scene import scene_of
+from nmdp_pin._jax.joints import Commands
 from nmdp_pin._jax.scene import DeviceScene
-from nmdp_pin._jax.schedule import Commands, roll
+from nmdp_pin._jax.schedule import roll
 from nmdp_pin._parallel.jax_backend import Jax
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import Fixed

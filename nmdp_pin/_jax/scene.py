@@ -16,7 +16,7 @@ REVOLUTE, UNBOUNDED, LINEAR, PLANAR, SPHERICAL, FREE = range(6)  # kinds of join
 PLANE, BOX, SPHERE, CAPSULE = 0, 1, 2, 4  # kinds of shapes
 MINIMA = 4  # places at which a sphere touches a height field at once
 CROSSINGS = 8  # places at which edges of two boxes do
-FORMAT = 2  # of files
+FORMAT = 3  # of files
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Structure:
         carriers: body of each contact sphere, n: the world; those on the height field last, as
             often as they touch it.
         touched: body of the shape that each of them may touch, n: the world.
-        kinds: kinds of these shapes.
+        planes: whether these shapes are planes alone.
         on_field: number of the spheres that may touch a height field.
         window: samples along x and y of the field that a sphere looks at.
         pairs: bodies of boxes that may touch each other.
@@ -57,7 +57,7 @@ class Structure:
     stops: tuple[int, ...]
     carriers: tuple[int, ...]
     touched: tuple[int, ...]
-    kinds: tuple[int, ...]
+    planes: bool
     on_field: int
     window: tuple[int, int]
     pairs: tuple[tuple[int, int], ...]
@@ -68,15 +68,21 @@ class Structure:
     staged: bool = True
 
     @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-        extra = {UNBOUNDED: 1, PLANAR: 1, SPHERICAL: 1, FREE: 1}
-        return self.nv + sum(extra.get(kind, 0) for kind, *_ in self.factors)
-
-    @property
     def nv(self) -> int:
         """Number of dofs."""
         return len(self.dof_bodies)
+
+    @property
+    def runs(self) -> tuple[tuple[int, int, int, int], ...]:
+        """`factors`, with neighbours whose dofs are their coordinates as one joint."""
+        found: list[tuple[int, int, int, int]] = []
+        for kind, i, k, end in self.factors:
+            own = LINEAR if kind == REVOLUTE else kind
+            if found and own == found[-1][0] == LINEAR:
+                found[-1] = (*found[-1][:3], end)
+            else:
+                found.append((own, i, k, end))
+        return tuple(found)
 
     @property
     def of_bodies(self) -> bool:

@@ -15,12 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from nmdp_pin._jax.joints import Torque
+from nmdp_pin._jax.joints import Commands, commands_at
 from nmdp_pin._jax.minimiser import (
     CONVERGED,
     RUNNING,
     Iterate,
-    choose,
     in_groups,
     iterate,
     open_iterate,
@@ -32,44 +31,20 @@ SCHEDULES = ("own", "steps")
 LANES = 32  # of a program for CPUs, so that what it works on stays in the caches
 
 
-class Commands(NamedTuple):
-    """Commands of all steps; an axis of length 1 stands for all steps, or for all lanes.
-
-    Attributes:
-        tau: feed-forward torques [N m or N], shape (nt or 1, nv, K or 1).
-        kp: position gains [N m/rad], likewise.
-        kd: velocity gains [N m s/rad], likewise.
-        q_target: target configurations, shape (nt or 1, nq, K or 1).
-        v_target: target velocities [rad/s or m/s], as `tau`.
-        force: forces from outside, which no motor makes or limits [N m or N], likewise.
-    """
-
-    tau: Array
-    kp: Array
-    kd: Array
-    q_target: Array
-    v_target: Array
-    force: Array
-
-
 class Lanes(NamedTuple):
     """All lanes between two iterations.
 
     Attributes:
         step: index of the step of each lane, shape (K,).
-        q: configuration at its start, shape (nq, K).
-        v: velocity there, shape (nv, K).
         fresh: whether the step is still to be begun, shape (K,).
         status: RUNNING, or the code with which the lane ended, shape (K,).
         work: iterations of the lane so far, shape (K,).
         start: starts of the steps.
-        iterate: minimisations.
+        iterate: minimisations, which end where the next steps start.
         x: [q; v] at the ends of the steps, shape (nt, nq + nv, K).
     """
 
     step: Array
-    q: Array
-    v: Array
     fresh: Array
     status: Array
     work: Array
@@ -97,23 +72,6 @@ class Rolled(NamedTuple):
     calls: Array
 
 
-def torque_of(scene: DeviceScene, commands: Commands, step: Array) -> Torque:
-    """The torques of the steps of all lanes, whose indices have the shape (K,)."""
-    taken = [_at(values, step) for values in commands]
-    tau, kp, kd, q_target, v_target, force = taken
-    return Torque(tau + kd * v_target + force, kp, kd + scene.motors[1, :, None], q_target, force)
-
-
-def _at(values: Array, step: Array) -> Array:
-    """Rows of commands, shape (n, K or 1)."""
-    if len(values) == 1:
-        return values[0]
-    rows = jnp.minimum(step, len(values) - 1)
-    if values.shape[2] == 1:
-        return values[rows, :, 0].T
-    return jnp.take_along_axis(values, rows[None, None], 0)[0]
-
-
 def roll(
     scene: DeviceScene,
     q: Any,
@@ -137,23 +95,21 @@ def roll(
         steps: number of steps.
         schedule: "own" or "steps".
     """
-    function = _roll_own if schedule == "own" else _roll_steps
     h, K = jnp.asarray(h, jnp.result_type(q)), q.shape[1]
     if not scene.structure.staged or K <= LANES or isinstance(q, jax.core.Tracer):
-        made: Rolled = function(scene, q, v, commands, h, steps)
+        made: Rolled = _roll(scene, q, v, commands, h, steps, schedule)
         return made
     whole, parts = jax.tree.map(np.asarray, (q, v, commands)), []
     for first in range(0, K, LANES):  # not by threads: batched LAPACK of JAX would block its own
         some = np.minimum(np.arange(first, first + LANES), K - 1)
         few = jax.tree.map(lambda x: x[..., some] if x.shape[-1] > 1 else x, whole)  # noqa: B023
-        parts.append(jax.device_get(function(scene, *few, h, steps)))
+        parts.append(jax.device_get(_roll(scene, *few, h, steps, schedule)))
     return Rolled(*(jnp.asarray(np.concatenate(x, -1)[..., :K]) for x in zip(*parts, strict=True)))
 
 
 def calls_of(*arguments: Any, steps: int, schedule: str) -> jax.stages.Compiled:
     """The compiled program of `roll` for arguments, of which the last one is an array."""
-    function = _roll_own if schedule == "own" else _roll_steps
-    return function.lower(*arguments, steps=steps).compile()
+    return _roll.lower(*arguments, steps=steps, schedule=schedule).compile()
 
 
 def _open(
@@ -163,34 +119,32 @@ def _open(
     count = jnp.zeros(q.shape[1], jnp.int32)
 
     def begun(q: Array, v: Array) -> tuple[StepStart, Iterate]:
-        start = begin(scene, q, v, torque_of(scene, commands, count), h)
+        start = begin(scene, q, v, commands_at(commands, count), h)
         return start, open_iterate(start)
 
     shapes = jax.eval_shape(begun, q, v)
     start, at = jax.tree.map(lambda like: jnp.zeros(like.shape, like.dtype), shapes)
     x = jnp.zeros((steps, len(q) + len(v), q.shape[1]), q.dtype)
-    return Lanes(count, q, v, count == 0, count + RUNNING, count, start, at, x)
+    at = at._replace(best=q, v=v)
+    return Lanes(count, count == 0, count + RUNNING, count, start, at, x)
 
 
 def _iterate(scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes, group: int) -> Lanes:
     """Make one iteration of every lane, and end the steps that have converged or failed."""
-    torque = torque_of(scene, commands, lanes.step)
-    at, start = iterate(scene, lanes.start, torque, h, lanes.iterate, group)
+    command = commands_at(commands, lanes.step)
+    at, start = iterate(scene, lanes.start, command, h, lanes.iterate, group)
     active = lanes.status == RUNNING
     outcome, nt = at.account.outcome, len(lanes.x)
     made = active & (outcome == CONVERGED) & ~lanes.fresh
     failed = active & (outcome != CONVERGED) & (outcome != RUNNING)
     ended = made | failed
-    q, v = choose(made, at.best, lanes.q), choose(made, at.v, lanes.v)
     rows = jnp.where(made, lanes.step, nt)
     K = len(rows)
-    x = lanes.x.at[rows, :, jnp.arange(K)].set(jnp.concatenate([q, v]).T, mode="drop")
+    x = lanes.x.at[rows, :, jnp.arange(K)].set(jnp.concatenate([at.best, at.v]).T, mode="drop")
     step = lanes.step + made
     status = jnp.where(failed, outcome, jnp.where(made & (step == nt), CONVERGED, lanes.status))
     return Lanes(
         step=step,
-        q=q,
-        v=v,
         fresh=lanes.fresh | (made & (step < nt)),
         status=status,
         work=lanes.work + jnp.where(ended, at.account.iterations, 0),
@@ -201,21 +155,21 @@ def _iterate(scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes, gro
 
 
 def _begin_fresh(
-    scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes, group: int
+    scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes, begins: Array, group: int
 ) -> Lanes:
-    """Begin the steps of lanes that have ended one."""
+    """Begin the steps of some lanes that have ended one."""
 
-    def function(some: Array, state: tuple[StepStart, Iterate]) -> tuple[StepStart, Iterate]:
-        torque = torque_of(scene, commands, lanes.step)
-        part = [x[:, some] if x.shape[1] > 1 else x for x in torque]
-        start = begin(scene, lanes.q[:, some], lanes.v[:, some], Torque(*part), h)
-        new = start, open_iterate(start)
-        put = lambda x, y: x.at[..., some].set(y, mode="drop")  # noqa: E731
-        result: tuple[StepStart, Iterate] = jax.tree.map(put, state, new)
-        return result
+    def function(state: Any, q: Array, v: Array, command: Commands) -> tuple[Array, Any]:
+        start = begin(scene, q, v, command, h)
+        at = open_iterate(start)
+        return jnp.zeros(q.shape[1], bool), (start, (at.q, at.signs, at.account))
 
-    start, at = in_groups(lanes.fresh, group, function, (lanes.start, lanes.iterate))
-    return lanes._replace(start=start, iterate=at, fresh=jnp.zeros_like(lanes.fresh))
+    at = lanes.iterate
+    given = at.best, at.v, commands_at(commands, lanes.step)
+    opened = lanes.start, (at.q, at.signs, at.account)
+    start, (q, signs, account) = in_groups(begins, group, function, opened, *given)
+    at = at._replace(q=q, signs=signs, account=account)
+    return lanes._replace(start=start, iterate=at, fresh=lanes.fresh & ~begins)
 
 
 def group_of(K: int) -> int:
@@ -223,59 +177,28 @@ def group_of(K: int) -> int:
     return min(K, max(8, K // 8))
 
 
-def advance(scene: DeviceScene, commands: Commands, h: Array, lanes: Lanes) -> Lanes:
-    """One call of the device: starts where steps have ended, and an iteration of every lane."""
-    group = group_of(len(lanes.step))
-    lanes = _begin_fresh(scene, commands, h, lanes, group)
-    return _iterate(scene, commands, h, lanes, group)
-
-
-@functools.partial(jax.jit, static_argnames="steps")
-def _roll_own(
-    scene: DeviceScene, q: Array, v: Array, commands: Commands, h: Array, steps: int
+@functools.partial(jax.jit, static_argnames=("steps", "schedule"))
+def _roll(
+    scene: DeviceScene, q: Array, v: Array, commands: Commands, h: Array, steps: int, schedule: str
 ) -> Rolled:
-    """Lanes go on as soon as they have converged."""
+    """A call of the device begins steps where others have ended, and iterates in every lane."""
+    group = group_of(q.shape[1])
 
     def body(state: tuple[Lanes, Array]) -> tuple[Lanes, Array]:
         lanes, calls = state
-        return advance(scene, commands, h, lanes), calls + 1
+        busy = (lanes.status == RUNNING) & ~lanes.fresh
+        begins = lanes.fresh if schedule == "own" else lanes.fresh & ~busy.any()
+        lanes = _begin_fresh(scene, commands, h, lanes, begins, group)
+        return _iterate(scene, commands, h, lanes, group), calls + 1
 
     begun = _open(scene, q, v, commands, h, steps), jnp.zeros((), jnp.int32)
     lanes, calls = lax.while_loop(lambda state: (state[0].status == RUNNING).any(), body, begun)
     return _finished(lanes, calls)
 
 
-@functools.partial(jax.jit, static_argnames="steps")
-def _roll_steps(
-    scene: DeviceScene, q: Array, v: Array, commands: Commands, h: Array, steps: int
-) -> Rolled:
-    """Lanes wait for the others at the end of each step."""
-    group = group_of(q.shape[1])
-
-    def busy(state: tuple[Lanes, Array]) -> Array:
-        lanes, _ = state
-        return ((lanes.status == RUNNING) & ~lanes.fresh).any()
-
-    def body(state: tuple[Lanes, Array]) -> tuple[Lanes, Array]:
-        lanes, calls = state
-        return _iterate(scene, commands, h, lanes, group), calls + 1
-
-    def step(state: tuple[Lanes, Array], _: None) -> tuple[tuple[Lanes, Array], None]:
-        lanes, calls = state
-        start = begin(scene, lanes.q, lanes.v, torque_of(scene, commands, lanes.step), h)
-        lanes = lanes._replace(
-            start=start, iterate=open_iterate(start), fresh=jnp.zeros_like(lanes.fresh)
-        )
-        return lax.while_loop(busy, body, (lanes, calls)), None
-
-    begun = _open(scene, q, v, commands, h, steps), jnp.zeros((), jnp.int32)
-    (lanes, calls), _ = lax.scan(step, begun, None, length=steps)
-    return _finished(lanes, calls)
-
-
 def _finished(lanes: Lanes, calls: Array) -> Rolled:
     """The results; a lane that failed stays where it was."""
     rows = jnp.arange(len(lanes.x))[:, None, None]
-    last = jnp.concatenate([lanes.q, lanes.v])
+    last = jnp.concatenate([lanes.start.q0, lanes.start.v0])
     x = jnp.where(rows < lanes.step, lanes.x, last)
     return Rolled(x, lanes.status, lanes.step, lanes.work, calls + 0 * lanes.step)

@@ -1,9 +1,10 @@
 """What contact spheres may touch: planes, boxes, balls and capsules, as in the kernels' `terrain`.
 
 Wherever a sphere is, it touches a plane, a line or a point, which is found first (`Surface`).
-Distances from these have derivatives that need no case of the whole shape. `shapes` has the rows of
+Distances from these have derivatives that need no case of the whole shape. Balls and capsules are
+boxes with no or with one size, rounded by their radius. `shapes` has the rows of
 `DeviceScene.shapes` of each sphere first, then the spheres, then K. A box is felt on the sides on
-which a step begins: `sides` holds their bits, see `touched_surface`.
+which a step begins: `sides` holds their bits, see `begun_sides`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE, SPHERE
+from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE
 from nmdp_pin._jax.vectors import Components, dot, length
 
 _BEFORE, _AHEAD = 1, 8  # bits of `sides`, shifted by the axis
@@ -80,69 +81,55 @@ def begun_sides(shapes: Array, p: Components) -> Array:
     return sides
 
 
-def surface_at(kinds: Sequence[int], shapes: Array, sides: Array, p: Array) -> Surface:
+def surface_at(planes: bool, shapes: Array, sides: Array, p: Array) -> Surface:
     """What spheres touch of their shapes.
 
     Args:
-        kinds: kinds of the shapes that there are.
+        planes: whether the shapes are planes alone.
         shapes: shapes, one for each sphere, shape (17, m, 1).
         sides: result of `begun_sides` at the start of the step, shape (m, K).
         p: centres [m], shape (3, m, K).
     """
     up = jnp.stack([shapes[6 + 3 * i] for i in range(3)])
-    if set(kinds) <= {PLANE}:
+    if planes:
         return Surface(up, shapes[13], None, None, None)
-    none, one = jnp.zeros_like(p[0]), jnp.ones_like(p[0])
-    x, at = _local(shapes, p), jnp.stack([shapes[1 + i] + none for i in range(3)])
-    found = Surface(up + none, shapes[13] + none, at, jnp.zeros_like(p), none)
-    for kind in kinds:
-        own = shapes[0] == kind
-        if kind == BOX:
-            new = _on_box(shapes, sides, x)
-        elif kind in (SPHERE, CAPSULE):
-            straight = shapes[15] - shapes[13] if kind == CAPSULE else none
-            end, between = jnp.clip(x[2], -straight, straight), jnp.abs(x[2]) < straight
-            sideways = -1.0 if kind == CAPSULE else 1.0
-            new = Surface(
-                normal=_turned(shapes, [sideways * one, none, none]),
-                level=shapes[13] + none,
-                anchor=at + _turned(shapes, [none, none, end]),
-                along=_turned(shapes, [none, none, jnp.where(between, 1.0, 0.0)]),
-                bend=one,
-            )
-        else:
-            continue
-        found = Surface(*(jnp.where(own, a, b) for a, b in zip(new, found, strict=True)))
-    return found
+    plane, solid = shapes[0] == PLANE, _on_box(shapes, sides, _local(shapes, p))
+    level = jnp.where(plane, shapes[13], solid.level)
+    bend = jnp.where(plane, 0.0, solid.bend)
+    return solid._replace(normal=jnp.where(plane, up, solid.normal), level=level, bend=bend)
 
 
 def _on_box(shapes: Array, sides: Array, x: Sequence[Array]) -> Surface:
-    """Faces, edges and corners of boxes, on the sides that are felt."""
-    half, count = [shapes[13 + j] for j in range(3)], jnp.zeros(x[0].shape, int)
-    most, axis, inside = -jnp.inf + jnp.zeros_like(x[0]), jnp.zeros(x[0].shape, int), True
-    corner, beyond_of, felt_sign = [], [], []
+    """Faces, edges and corners of boxes on the sides that are felt, and of rounded ones."""
+    box, capsule = shapes[0] == BOX, shapes[0] == CAPSULE
+    straight = jnp.where(capsule, shapes[15] - shapes[13], 0.0)  # half of the axis of a capsule
+    half = [jnp.where(box, shapes[13 + j], straight if j == 2 else 0.0) for j in range(3)]
+    most, axis, inside = -jnp.inf + jnp.zeros_like(x[0]), jnp.zeros(x[0].shape, int), box
+    sign, outside = [], []
     for j in range(3):
-        before = (sides & (_BEFORE << j)) != 0
+        before = ((sides & (_BEFORE << j)) != 0) & box
         ahead = jnp.where((sides & (_AHEAD << j)) != 0, 1.0, -1.0)
-        sign = jnp.where(before, ahead, jnp.where(x[j] >= 0.0, 1.0, -1.0))
-        beyond = sign * x[j] - half[j]
+        sign.append(jnp.where(before, ahead, jnp.where(x[j] >= 0.0, 1.0, -1.0)))
+        beyond = sign[j] * x[j] - half[j]
         deeper = before & (beyond > most)
         most, axis = jnp.where(deeper, beyond, most), jnp.where(deeper, j, axis)
-        outside = beyond > 0.0
-        inside, count = inside & ~outside, count + outside
-        corner.append(sign * half[j])
-        beyond_of.append(outside)
-        felt_sign.append(sign)
-    flat = inside | (count == 1)
-    chosen = [jnp.where(inside, axis == j, beyond_of[j]) for j in range(3)]
-    normal = _turned(shapes, [jnp.where(chosen[j], felt_sign[j], 0.0) for j in range(3)])
-    anchor = [jnp.where(chosen[j], corner[j], x[j]) for j in range(3)]
+        # no side of the axis of a round shape, but its ends
+        outside.append((beyond > 0.0) | (~box & ~(capsule & (j == 2))))
+        inside = inside & ~outside[j]
+    count = sum(out.astype(int) for out in outside)
+    flat = inside | (box & (count == 1))
+    chosen = [jnp.where(inside, axis == j, outside[j]) for j in range(3)]
+    toward = [jnp.where(chosen[j], sign[j], 0.0) for j in range(3)]
+    sideways = [jnp.where(capsule, -1.0, 1.0), 0.0, 0.0]  # from the axis itself
+    normal = [jnp.where(box, toward[j], sideways[j]) for j in range(3)]
+    anchor = [jnp.where(chosen[j], sign[j] * half[j], x[j]) for j in range(3)]
     anchor_in_world = _turned(shapes, anchor) + jnp.stack([shapes[1 + i] for i in range(3)])
-    edge = ~flat & (count == 2)
+    line = ~flat & (count == 2)
+    normals, radius = _turned(shapes, normal), jnp.where(box, 0.0, shapes[13])
     return Surface(
-        normal=normal,
-        level=jnp.where(flat, dot(normal, anchor_in_world), 0.0),
+        normal=normals,
+        level=jnp.where(flat, dot(normals, anchor_in_world), radius),
         anchor=anchor_in_world,
-        along=_turned(shapes, [jnp.where(edge & ~chosen[j], 1.0, 0.0) for j in range(3)]),
+        along=_turned(shapes, [jnp.where(line & ~chosen[j], 1.0, 0.0) for j in range(3)]),
         bend=jnp.where(flat, 0.0, 1.0),
     )

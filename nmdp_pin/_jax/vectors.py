@@ -32,6 +32,23 @@ def length(x: Components) -> Array:
     return jnp.where(square > 0.0, jnp.sqrt(jnp.where(square > 0.0, square, 1.0)), 0.0)
 
 
+def rotation(c: Array, s: Array | float, k: Array | float, u: Components) -> Array:
+    """The matrix c 1 + s [u]x + k u u' by its columns, shape (3, 3, ...)."""
+    x, y, z = u
+    columns = [
+        [c + k * x * x, k * x * y + s * z, k * x * z - s * y],
+        [k * x * y - s * z, c + k * y * y, k * y * z + s * x],
+        [k * x * z + s * y, k * y * z - s * x, c + k * z * z],
+    ]
+    return jnp.stack([jnp.stack(column) for column in columns])
+
+
+def rotation_of_quaternion(q: Components) -> Array:
+    """The rotation of a unit quaternion (x, y, z, w), shape (3, 3, ...)."""
+    u = q[0], q[1], q[2]
+    return rotation(1.0 - 2.0 * dot(u, u), 2.0 * q[3], 2.0, u)
+
+
 def rotate(M: Components, x: Components) -> Array:
     """R x, of a placement, shape (>= 3, 3, ...)."""
     return M[0] * x[0] + M[1] * x[1] + M[2] * x[2]

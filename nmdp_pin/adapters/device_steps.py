@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from nmdp_pin._jax.joints import Commands
 from nmdp_pin._jax.roller import check_type, device_named
-from nmdp_pin._jax.schedule import Commands, roll
+from nmdp_pin._jax.schedule import roll
 from nmdp_pin._parallel.jax_backend import Jax
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status

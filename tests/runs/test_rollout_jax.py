@@ -27,7 +27,7 @@ from nmdp_pin import (
 from nmdp_pin._jax import compiled_contacts, roller, schedule
 from nmdp_pin._jax.compiled_scene import scene_of
 from nmdp_pin._jax.manifold import difference, integrate
-from nmdp_pin._jax.scene import BOX, CAPSULE, PLANE, SPHERE
+from nmdp_pin._jax.step import begin, evaluate
 from nmdp_pin._robot import ContactPoints, Mimic, together, touching
 from nmdp_pin.control import ExternalWrench
 from nmdp_pin.derivatives import step_derivatives
@@ -39,7 +39,6 @@ from nmdp_pin.terrain import Box, Capsule, HeightField, Sphere
 TOLERANCE = 1e-8  # relative to the sizes of q and v; both solve to 1e-8 of the weight
 FAST = 1e6  # times the speed of lanes that fail
 STEPS = 50  # on hills
-KINDS = (PLANE, BOX, SPHERE, CAPSULE)
 
 
 def check_values(found, expected):
@@ -115,7 +114,7 @@ def ball_on(shape, **options):
 
 def every_kind(scene):
     """A scene whose program knows every kind of shape, so that it is compiled once for all."""
-    return replace(scene, structure=replace(scene.structure, kinds=KINDS))
+    return replace(scene, structure=replace(scene.structure, planes=False))
 
 
 @pytest.fixture
@@ -156,8 +155,8 @@ def test_height_fields(monkeypatch):
     assert made.ok.all()
 
 
-def test_boxes_and_balls_on_bodies():
-    """Boxes on a box, whose corners touch faces and whose edges cross, and a ball on both."""
+def stacked():
+    """Simulator of boxes on a box, whose corners touch faces and whose edges cross, and a ball."""
     box, ball = Box(size=(0.1, 0.1, 0.1), friction=0.6), Sphere(radius=0.04, friction=0.4)
     parts = (
         free_body("a", box, mass=1.0, position=(0.0, 0.0, 0.05)),
@@ -165,14 +164,47 @@ def test_boxes_and_balls_on_bodies():
         free_body("c", ball, mass=0.5, position=(0.01, 0.01, 0.242)),
     )
     robot, law = touching(together(parts[0], parts[1:])), Penalty(normal_stiffness=1e6)
-    simulator = Simulator(robot, Terrain([Plane(friction=0.6)]), law, "pbfd", control=Fixed())
-    nv, rng = robot.model.nv, np.random.default_rng(0)
+    return Simulator(robot, Terrain([Plane(friction=0.6)]), law, "pbfd", control=Fixed())
+
+
+def test_boxes_and_balls_on_bodies():
+    """They fall, turn and slide on each other; a ball that hits them."""
+    simulator, rng = stacked(), np.random.default_rng(0)
+    robot, nv = simulator.robot, simulator.robot.model.nv
     x0 = np.tile(np.concatenate([robot.standing, np.zeros(nv)]), (4, 1))
     x0[:, -nv:] += 0.3 * rng.normal(size=(4, nv))
     x0[3, -6:-3] = 3.0, 0.0, -2.0  # the ball hits the box
     made = check_agreement(simulator, x0, None, np.zeros((4, 40, 0)), 0.005)
     assert made.ok[[0, 1, 3]].all()
     assert device_scene(simulator).structure.of_bodies
+
+
+def test_the_derivative_is_that_of_the_residual():
+    """Of boxes and a ball that lie on each other, and move the wrenches on each other."""
+    simulator, h, rng = stacked(), 0.005, np.random.default_rng(0)
+    x = rollout(simulator, simulator.state(), h=h, steps=40).x[0, -1]
+    nq, nv = simulator.robot.model.nq, simulator.robot.model.nv
+    with jax.enable_x64(True):
+        scene = device_scene(simulator).on(jax.devices("cpu")[0])
+        q, v = jnp.asarray(x[:nq])[:, None], jnp.asarray(x[nq:])[:, None]
+        v, none = v + 0.01 * rng.normal(size=(nv, 1)), jnp.zeros((nv, 1))
+        command = Commands(none, none, none, q, none, none)
+        along = rng.normal(size=(nv, 1))
+
+        @jax.jit
+        def slopes(q, v):
+            """The change of the residual, and what its derivative says."""
+            start = begin(scene, q, v, command, h)
+            end = integrate(scene.structure, q, h * v)
+            near = lambda d: integrate(scene.structure, end, d)  # noqa: E731
+            trial = lambda d: evaluate(scene, start, command, near(d), h)  # noqa: E731
+            _, change, A = jax.jvp(
+                lambda d: ((at := trial(d)).r, at.A), (none,), (along,), has_aux=True
+            )
+            return change[:, 0], A[:, :, 0] @ along[:, 0]
+
+        change, found = slopes(q, v)
+    np.testing.assert_allclose(found, change, rtol=0.0, atol=1e-9 * np.abs(change).max())
 
 
 @pytest.mark.parametrize(("body", "exceptions"), [(0.9, {}), (None, {}), (0.2, {TOUCHING: 0.1})])
