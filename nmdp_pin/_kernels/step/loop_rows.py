@@ -72,20 +72,17 @@ def linearise_loops(system: System, stage: Stage, at: StageIterate, linear: Stag
             add_velocity_rates(system.tree, loops, x, A, B, W, at.S, at.twists, at.v, U)
         for a in range(rows):
             row = first + loops.first[x] + a - loops.first[0]
-            J_force, J_motion, begin = (
-                linear.J_force[row],
-                linear.J_motion[row],
-                loops.dof_ranges[x],
-            )
-            n = loops.dof_ranges[x + 1] - begin if stage.held[x] else 0
-            linear.n_dofs[row] = n
+            J_force, J_motion = linear.J_force[row], linear.J_motion[row]
+            begin = loops.dof_ranges[x]
+            size = loops.dof_ranges[x + 1] - begin if stage.held[x] else 0
+            linear.n_dofs[row] = size
             clear_matrix(J_force)
             clear_matrix(J_motion)
             clear_vector(linear.of_load[row])
             linear.of_load[row, 0] = loops.compliance[loops.first[x] + a - loops.first[0]]
-            for s in range(n):
+            for s in range(size):
                 linear.dofs[row, s], J_force[0, s] = loops.dofs[begin + s], J[a, s]
                 J_motion[0, s] = J[a, s] if holds else h * U[a, s]
             if not holds:
                 dofs = linear.dofs[row]
-                add_multiplied_columns(system.tree.space, dofs, n, J_force, at.D, 1.0, J_motion)
+                add_multiplied_columns(system.tree.space, dofs, size, J_force, at.D, 1.0, J_motion)
