@@ -18,7 +18,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     rotate_back,
     scaled,
 )
-from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.jit import deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.geometry.contacts import (
     MOST_LOSSES,
@@ -207,7 +207,7 @@ def _is_same_sphere(candidates: ContactPairs, c: int, d: int) -> bool:
     return holds
 
 
-@jit
+@deferred
 def _is_covered(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, begin: int, end: int, k: int
 ) -> bool:

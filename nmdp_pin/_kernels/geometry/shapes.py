@@ -9,7 +9,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
     dot,
 )
-from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.jit import deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.geometry.contacts import (
     OVERLAP,
@@ -75,7 +75,7 @@ def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames
     leave_seams(candidates, contacts, at)
 
 
-@jit
+@deferred
 def _place_on_mesh(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, p: Vector3
 ) -> None:
@@ -126,7 +126,7 @@ def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
                     at.L[i, j, k] = -candidates.radii[c] * at.N[i, j, k]
 
 
-@jit
+@deferred
 def _bend(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int) -> None:
     """Write the curvature at contact i of a closed form; that of a mesh, and of rims, is there."""
     c = contacts.index[i]

@@ -6,7 +6,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import copy_vector
 from nmdp_pin._kernels.algebra.vector3 import Vector3, axpy, dot, minus
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.features import curves_at
 from nmdp_pin._kernels.geometry.polytopes import (
@@ -92,7 +92,7 @@ def distribute_to_contact_points(
     return _face_shares(polytopes, pair, a, x, row_of(at.centre, i), points, weights)
 
 
-@jit
+@deferred
 def _face_shares(
     polytopes: Polytopes,
     pair: int,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from nmdp_pin._kernels.algebra.vector3 import Vector3, dot
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.geometry.primitives import (
     primitive_distance,
@@ -103,7 +103,7 @@ def query(
     return bent
 
 
-@jit
+@deferred
 def _mesh_surface(
     triangles: Triangles, m: int, p: Vector3, rounding: float, hessian: Array
 ) -> tuple[float, Vector3, bool]:
