@@ -56,8 +56,8 @@ def inlined(function: F) -> F:
 
 
 def calling_jit(function: F) -> F:
-    """Compile a kernel that calls Python, for which it takes the interpreter's lock again."""
-    kernel: F = _kernel(function, _OPTIONS | {"nogil": False}, Kernel)
+    """Defer a kernel that calls Python, for which it takes the interpreter's lock again."""
+    kernel: F = _kernel(function, _OPTIONS | {"nogil": False}, DeferredKernel)
     return kernel
 
 

@@ -49,7 +49,7 @@ _ACROSS = 0.7  # [-] cosine of the least angle between a wall and a floor
 _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt beside it
 
 
-@jit
+@deferred
 def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Mark the contacts of a sphere whose point on the surface another shape covers."""
     n, i = contacts.n[0], 0

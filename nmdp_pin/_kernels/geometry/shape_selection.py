@@ -53,7 +53,7 @@ from nmdp_pin._kernels.geometry.triangles import (
 _BESIDE = 0.1  # of the first semi-axis, between places that are one
 
 
-@jit
+@deferred
 def select_shapes(
     candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float, missed: bool
 ) -> bool:

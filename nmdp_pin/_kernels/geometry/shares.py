@@ -142,7 +142,7 @@ def _least_weights(corners: Array, p: Vector3, weights: Array) -> None:
             weights[v] -= u[j] * (corners[v, j] - middle[j])
 
 
-@jit
+@deferred
 def share_depths(
     candidates: ContactPairs,
     contacts: Contacts,
@@ -161,7 +161,7 @@ def share_depths(
             depths[points[most]] = max(depths[points[most]], at.depth[i])
 
 
-@jit
+@deferred
 def share_wrenches(
     candidates: ContactPairs,
     contacts: Contacts,

@@ -90,7 +90,8 @@ def _subtract_forces(system: System, stage: Stage, at: StageIterate, derived: bo
     at.n_active[0] = 0
     subtract_contacts(system, stage, at)
     subtract_joints(system, stage, at)
-    subtract_loops(system, stage, at)
+    if system.joints.loops.kinds.size > 0:
+        subtract_loops(system, stage, at)
 
 
 @jit
@@ -236,4 +237,5 @@ def _linearise_apart(
     """Write A of the inertia, the joints and the loops, and the rows of these."""
     copy_matrix(at.A, linear.A)
     linearise_joints(system, stage, at, linear)
-    linearise_loops(system, stage, at, linear)
+    if system.joints.loops.kinds.size > 0:
+        linearise_loops(system, stage, at, linear)
