@@ -12,7 +12,6 @@ from nmdp_pin._kernels.compiler.callbacks import call_missed_overlaps, call_over
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector, zero_matrix
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
-from nmdp_pin._kernels.geometry import shape_selection, shapes, shares
 from nmdp_pin._kernels.geometry.contacts import (
     LOST,
     ContactFrames,
@@ -23,7 +22,10 @@ from nmdp_pin._kernels.geometry.contacts import (
     reach_of,
 )
 from nmdp_pin._kernels.geometry.polytopes import row_of
+from nmdp_pin._kernels.geometry.shape_selection import select_shapes
 from nmdp_pin._kernels.geometry.shape_table import INDEX, ROTATION, SIZES, axis_of
+from nmdp_pin._kernels.geometry.shapes import bend_shapes, place_shapes
+from nmdp_pin._kernels.geometry.shares import share_depths, share_wrenches
 from nmdp_pin._kernels.geometry.swept import (
     is_on_plane,
     is_swept,
@@ -87,7 +89,7 @@ def select_contacts(
     if candidates.solids != 0:
         call_overlaps(candidates.solids, contacts, P)
     if candidates.shaped:
-        shape_selection.select_shapes(candidates, contacts, P, twists, h, False)
+        select_shapes(candidates, contacts, P, twists, h, False)
     list_contacts(candidates, contacts)
 
 
@@ -107,7 +109,7 @@ def missed_contacts(candidates: ContactPairs, P: Array, contacts: Contacts) -> b
         if height < candidates.radii[k]:
             contacts.listed[k] = missed = True
     if candidates.shaped:
-        missed |= shape_selection.select_shapes(candidates, contacts, P, zero_matrix(len(P), 6), 0.0, True)
+        missed |= select_shapes(candidates, contacts, P, zero_matrix(len(P), 6), 0.0, True)
     if missed:
         list_contacts(candidates, contacts)
     return missed
@@ -198,7 +200,7 @@ def place_contacts(
                 n[j] = candidates.shapes[candidates.rows[c], ROTATION + 3 * j + 2]
                 at.arm[i, j] = -candidates.radii[c] * n[j]
     if candidates.shaped:
-        shapes.place_shapes(candidates, contacts, at)
+        place_shapes(candidates, contacts, at)
 
 
 @jit
@@ -220,7 +222,7 @@ def bend_contacts(candidates: ContactPairs, contacts: Contacts, at: ContactFrame
             n = row_of(at.normal, i)
             rates_of_flat(E, axpy(row_of(at.arm, i), candidates.radii[c], n), n, at.L[i])
     if candidates.shaped:
-        shapes.bend_shapes(candidates, contacts, at)
+        bend_shapes(candidates, contacts, at)
 
 
 @jit
@@ -241,7 +243,7 @@ def report_depths(
         depths: penetrations of the points, 0 when apart, shape (p,).
     """
     if candidates.shaped:
-        shares.share_depths(candidates, contacts, at, reported, depths)
+        share_depths(candidates, contacts, at, reported, depths)
         return
     for i in range(contacts.n[0]):
         if not reported[i]:
@@ -269,7 +271,7 @@ def report_wrenches(
         of_points: wrenches of the contact points, shape (p, 6).
     """
     if candidates.shaped:
-        shares.share_wrenches(candidates, contacts, at, wrenches, of_points)
+        share_wrenches(candidates, contacts, at, wrenches, of_points)
         return
     for i in range(contacts.n[0]):
         for j in range(6):

@@ -117,7 +117,7 @@ def _face_shares(
     return n
 
 
-@jit
+@deferred
 def _least_weights(corners: Array, p: Vector3, weights: Array) -> None:
     """Write the smallest weights of corners with the resultant and moment of the force at p."""
     middle, S, off, n = np.zeros(3), np.zeros((3, 3)), np.empty(3), len(corners)
