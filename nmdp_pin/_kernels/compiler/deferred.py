@@ -26,6 +26,9 @@ _NUMBERS: dict[Any, types.Type] = {
 }
 
 
+_CALLED: list[tuple[Kernel, tuple[Any, ...]]] = []  # whose callers this process has compiled
+
+
 class DeferredKernel(Kernel):
     """A kernel whose callers have its address, and not its code; its annotation has its result."""
 
@@ -41,6 +44,7 @@ class DeferredKernel(Kernel):
             result = _type_of(typing.get_type_hints(self.py_func)["return"])
             call = self._calls[plain] = _Call(self.py_func, signature(result, *plain))
             self.targetctx.insert_func_defn([(call.generate, call, plain)])
+            _CALLED.append((self, plain))
         signatures = [call.signature for call in self._calls.values()]
         name = self.py_func.__name__
         return make_concrete_template(name, key=name, signatures=signatures), pysig, plain, {}
@@ -99,6 +103,13 @@ def _type_of(annotation: Any) -> types.Type:
     if annotation in _NUMBERS:
         return _NUMBERS[annotation]
     return types.BaseTuple.from_types(tuple(map(_type_of, typing.get_args(annotation))))
+
+
+def compile_called() -> None:
+    """Compile all that the kernels call that this process has compiled."""
+    while _CALLED:
+        kernel, types_of = _CALLED.pop()
+        kernel.compile(types_of)
 
 
 def address_of(what: tuple[Any, ...]) -> int:
