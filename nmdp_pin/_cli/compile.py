@@ -9,4 +9,4 @@ def compile(quiet: Quiet = False) -> None:
 
     Those that are kept already are read. What is missing is otherwise compiled when it is used.
     """
-    compile_parts(all_parts(), progress=not quiet)
+    compile_parts(all_parts(), whole=True, progress=not quiet)

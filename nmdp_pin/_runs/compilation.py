@@ -64,21 +64,24 @@ def parts_of(scenario: Scenario, setup: Setup) -> list[Part]:
     return [(use, scenario.resolved()) for use in ("step", "shapes")]
 
 
-def compile_parts(parts: Sequence[Part], *, progress: bool | Progress = False) -> None:
+def compile_parts(
+    parts: Sequence[Part], *, whole: bool = False, progress: bool | Progress = False
+) -> None:
     """Compile parts on all cores.
 
     Args:
         parts: the parts.
+        whole: whether to compile what they call too, and not only what their steps call.
         progress: True draws a bar on a terminal; a function is called with the number of parts done
             and the number of all.
     """
     with shown(progress, "parts of the kernels are compiled", len(parts)) as show:
-        for done, _ in enumerate(side_by_side(_compile, None, parts, n_jobs=-1), 1):
+        for done, _ in enumerate(side_by_side(_compile, whole, parts, n_jobs=-1), 1):
             show(done, len(parts))
 
 
-def _compile(shared: None, part: Part) -> None:
-    """Compile a part."""
+def _compile(whole: bool, part: Part) -> None:
+    """Compile a part; with `whole`, all that it calls."""
     use, resolved = part
     logger = logging.getLogger("nmdp_pin")
     before = logger.level
@@ -86,6 +89,10 @@ def _compile(shared: None, part: Part) -> None:
     try:
         scenario = Scenario.from_dict(resolved)
         _USES[use](scenario, scenario.build(visuals=False))
+        if whole:
+            from nmdp_pin._kernels.compiler.deferred import compile_called  # of known versions
+
+            compile_called()
     finally:
         logger.setLevel(before)
 

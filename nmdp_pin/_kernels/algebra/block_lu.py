@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import copy_matrix, factor, solve_factored
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 
 _SMALL = 64  # rows up to which dense factors are faster
 
@@ -107,7 +107,7 @@ def order_blocks(first: Array, near: Array) -> BlockOrder:
     return BlockOrder(first, order, later, count)
 
 
-@jit
+@deferred
 def copy_blocks(A: Array, blocks: BlockOrder, B: Array) -> None:
     """Copy what `factor_blocks` touches of A into B."""
     for p in range(blocks.order.size):
@@ -121,7 +121,7 @@ def copy_blocks(A: Array, blocks: BlockOrder, B: Array) -> None:
                     B[i, j], B[j, i] = A[i, j], A[j, i]
 
 
-@jit
+@deferred
 def factor_blocks(A: Array, blocks: BlockOrder, pivots: Array) -> bool:
     """Factorise A in place; False where a group is singular by itself, or not finite.
 
@@ -178,7 +178,7 @@ def _eliminate_row(A: Array, blocks: BlockOrder, p: int, i: int, j: int) -> None
             A[j, c] -= share * A[i, c]
 
 
-@jit
+@deferred
 def solve_blocks(LU: Array, blocks: BlockOrder, pivots: Array, X: Array) -> None:
     """Overwrite X, shape (n, r), by the solution of A X = B, from `factor_blocks`, with B in X."""
     r, first = X.shape[1], blocks.first

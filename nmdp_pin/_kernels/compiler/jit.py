@@ -12,9 +12,11 @@ import numpy as np
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 
 try:
+    from nmdp_pin._kernels.compiler.deferred import DeferredKernel
     from nmdp_pin._kernels.compiler.numba_internals import Kernel
 except (ImportError, AttributeError, TypeError, ValueError) as _unknown:
     Kernel: Any = None  # type: ignore[no-redef]
+    DeferredKernel: Any = None  # type: ignore[no-redef]
     if not _CONFIG.DISABLE_JIT:
         logging.getLogger("nmdp_pin").warning(
             "nmdp-pin does not know Numba %s (%s): each process compiles its kernels anew, which "
@@ -37,7 +39,13 @@ _OPTIONS: dict[str, Any] = {
 
 def jit(function: F) -> F:
     """Compile a kernel when it is first called, and keep it."""
-    kernel: F = _kernel(function, _OPTIONS)
+    kernel: F = _kernel(function, _OPTIONS, Kernel)
+    return kernel
+
+
+def deferred(function: F) -> F:
+    """Compile a kernel when another kernel first calls it, apart from its callers, and keep it."""
+    kernel: F = _kernel(function, _OPTIONS, DeferredKernel)
     return kernel
 
 
@@ -48,15 +56,15 @@ def inlined(function: F) -> F:
 
 
 def calling_jit(function: F) -> F:
-    """Compile a kernel that calls Python, for which it takes the interpreter's lock again."""
-    kernel: F = _kernel(function, _OPTIONS | {"nogil": False})
+    """Defer a kernel that calls Python, for which it takes the interpreter's lock again."""
+    kernel: F = _kernel(function, _OPTIONS | {"nogil": False}, DeferredKernel)
     return kernel
 
 
-def _kernel(function: Any, options: dict[str, Any]) -> Any:
+def _kernel(function: Any, options: dict[str, Any], kind: Any) -> Any:
     """The kernel of a function; a plain one, which is not kept, where Numba is unknown."""
     if _CONFIG.DISABLE_JIT:
         return function
-    if Kernel is None:
+    if kind is None:
         return numba.njit(**options)(function)
-    return Kernel(function, targetoptions=options | {"nopython": True, "boundscheck": None})
+    return kind(function, targetoptions=options | {"nopython": True, "boundscheck": None})

@@ -86,9 +86,9 @@ _USED: tuple[tuple[Any, str | None, str], ...] = (
 )
 
 
-def _check() -> None:
-    """Refuse a Numba whose inside is another one."""
-    for used, parameters, names in _USED:
+def check(what: tuple[tuple[Any, str | None, str], ...]) -> None:
+    """Refuse a Numba whose inside is another one than what is used."""
+    for used, parameters, names in what:
         if parameters is not None and list(signature(used).parameters) != parameters.split():
             raise ImportError(f"{used.__qualname__} has other parameters than ({parameters})")
         methods = (each for cls in getattr(used, "__mro__", ()) for each in vars(cls).values())
@@ -98,7 +98,7 @@ def _check() -> None:
             raise ImportError(f"{used.__qualname__} has no {', '.join(sorted(missing))}")
 
 
-_check()
+check(_USED)
 
 
 class Kernel(CPUDispatcher):

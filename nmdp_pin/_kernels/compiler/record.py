@@ -174,23 +174,6 @@ def record_at(address: int) -> Any:
     return address if _CONFIG.DISABLE_JIT else _RECORDS[address]
 
 
-def _address_of(typingctx: Any, record: Any) -> Any:
-    """The address of a record's memory, which is handed to Python sooner than the record."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ptrtoint(args[0], context.get_value_type(types.intp))
-
-    return types.intp(record), generate
-
-
-def _itself(record: Any) -> Any:
-    """The record, where kernels are interpreted."""
-    return record
-
-
-address_of: Any = _itself if _CONFIG.DISABLE_JIT else intrinsic(_address_of)
-
-
 @register_model(RecordType)
 class _Model(models.PrimitiveModel):
     """A record is an address."""

@@ -1,21 +1,17 @@
 """Contacts with planes, which most scenes have; those with other shapes are called.
 
-Kernels of other shapes take long to compile. They are called through Python, once for all contacts
-of a scene, and are compiled where a scene has such contacts.
+Kernels of other shapes take long to compile, and are compiled where a scene has such contacts.
 """
 
 from __future__ import annotations
 
 import math
 
-from numba import objmode
-
 from nmdp_pin._kernels.algebra.vector3 import axpy, dot, length, place
 from nmdp_pin._kernels.compiler.callbacks import call_missed_overlaps, call_overlaps
-from nmdp_pin._kernels.compiler.jit import Array, calling_jit, jit
-from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vector, zero_matrix
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix, vector, zero_matrix
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
-from nmdp_pin._kernels.geometry import shape_selection, shapes, shares
 from nmdp_pin._kernels.geometry.contacts import (
     LOST,
     ContactFrames,
@@ -26,7 +22,10 @@ from nmdp_pin._kernels.geometry.contacts import (
     reach_of,
 )
 from nmdp_pin._kernels.geometry.polytopes import row_of
+from nmdp_pin._kernels.geometry.shape_selection import select_shapes
 from nmdp_pin._kernels.geometry.shape_table import INDEX, ROTATION, SIZES, axis_of
+from nmdp_pin._kernels.geometry.shapes import bend_shapes, place_shapes
+from nmdp_pin._kernels.geometry.shares import share_depths, share_wrenches
 from nmdp_pin._kernels.geometry.swept import (
     is_on_plane,
     is_swept,
@@ -90,7 +89,7 @@ def select_contacts(
     if candidates.solids != 0:
         call_overlaps(candidates.solids, contacts, P)
     if candidates.shaped:
-        _select_shapes(candidates, contacts, P, twists, h, False)
+        select_shapes(candidates, contacts, P, twists, h, False)
     list_contacts(candidates, contacts)
 
 
@@ -110,7 +109,7 @@ def missed_contacts(candidates: ContactPairs, P: Array, contacts: Contacts) -> b
         if height < candidates.radii[k]:
             contacts.listed[k] = missed = True
     if candidates.shaped:
-        missed |= _select_shapes(candidates, contacts, P, zero_matrix(len(P), 6), 0.0, True)
+        missed |= select_shapes(candidates, contacts, P, zero_matrix(len(P), 6), 0.0, True)
     if missed:
         list_contacts(candidates, contacts)
     return missed
@@ -201,7 +200,7 @@ def place_contacts(
                 n[j] = candidates.shapes[candidates.rows[c], ROTATION + 3 * j + 2]
                 at.arm[i, j] = -candidates.radii[c] * n[j]
     if candidates.shaped:
-        _place_shapes(candidates, contacts, at)
+        place_shapes(candidates, contacts, at)
 
 
 @jit
@@ -223,7 +222,7 @@ def bend_contacts(candidates: ContactPairs, contacts: Contacts, at: ContactFrame
             n = row_of(at.normal, i)
             rates_of_flat(E, axpy(row_of(at.arm, i), candidates.radii[c], n), n, at.L[i])
     if candidates.shaped:
-        _bend_shapes(candidates, contacts, at)
+        bend_shapes(candidates, contacts, at)
 
 
 @jit
@@ -244,7 +243,7 @@ def report_depths(
         depths: penetrations of the points, 0 when apart, shape (p,).
     """
     if candidates.shaped:
-        _share_depths(candidates, contacts, at, reported, depths)
+        share_depths(candidates, contacts, at, reported, depths)
         return
     for i in range(contacts.n[0]):
         if not reported[i]:
@@ -272,66 +271,8 @@ def report_wrenches(
         of_points: wrenches of the contact points, shape (p, 6).
     """
     if candidates.shaped:
-        _share_wrenches(candidates, contacts, at, wrenches, of_points)
+        share_wrenches(candidates, contacts, at, wrenches, of_points)
         return
     for i in range(contacts.n[0]):
         for j in range(6):
             of_points[candidates.points[contacts.index[i]], j] += wrenches[i, j]
-
-
-# Cached kernels refer to the modules of these kernels, and not to the kernels themselves.
-
-
-@calling_jit
-def _select_shapes(
-    candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float, missed: bool
-) -> bool:
-    """Call `select_shapes`."""
-    a, b = address_of(candidates), address_of(contacts)
-    with objmode(found="boolean"):
-        found = shape_selection.select_shapes(record_at(a), record_at(b), P, twists, h, missed)
-    return found
-
-
-@calling_jit
-def _place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
-    """Call `place_shapes`."""
-    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
-    with objmode():
-        shapes.place_shapes(record_at(a), record_at(b), record_at(c))
-
-
-@calling_jit
-def _bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
-    """Call `bend_shapes`."""
-    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
-    with objmode():
-        shapes.bend_shapes(record_at(a), record_at(b), record_at(c))
-
-
-@calling_jit
-def _share_depths(
-    candidates: ContactPairs,
-    contacts: Contacts,
-    at: ContactFrames,
-    reported: Array,
-    depths: Array,
-) -> None:
-    """Call `share_depths`."""
-    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
-    with objmode():
-        shares.share_depths(record_at(a), record_at(b), record_at(c), reported, depths)
-
-
-@calling_jit
-def _share_wrenches(
-    candidates: ContactPairs,
-    contacts: Contacts,
-    at: ContactFrames,
-    wrenches: Array,
-    of_points: Array,
-) -> None:
-    """Call `share_wrenches`."""
-    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
-    with objmode():
-        shares.share_wrenches(record_at(a), record_at(b), record_at(c), wrenches, of_points)

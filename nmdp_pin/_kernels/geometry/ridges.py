@@ -22,7 +22,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     rotate,
     scaled,
 )
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import indices, vector
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import (
@@ -54,7 +54,7 @@ def touched_polytope(candidates: ContactPairs, pair: int) -> Polytope:
     return polytope(polytopes, second)
 
 
-@jit
+@deferred
 def find_ridges(
     mesh: Triangles,
     m: int,
@@ -267,7 +267,7 @@ def _way_over_faces(before: Polytope, a: Polytope, u: float, x: Vector3, f: Vect
     return most
 
 
-@jit
+@deferred
 def side_at(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int
 ) -> tuple[Vector3, float, Vector3, Vector3, float]:
@@ -284,7 +284,7 @@ def side_at(
     return e, s, x, n, gap
 
 
-@jit
+@deferred
 def side_rates(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
 ) -> None:

@@ -26,7 +26,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     rotate_back,
     scaled,
 )
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import vector
 from nmdp_pin._kernels.geometry.circles import (
     FIRST_CROSSING,
@@ -94,7 +94,7 @@ def least_height(candidates: ContactPairs, p: int, rim: Polytope, n: Vector3) ->
     return value
 
 
-@jit
+@deferred
 def find_crossings(
     candidates: ContactPairs,
     pair: int,
@@ -221,7 +221,7 @@ def _find_rims(
     return n
 
 
-@jit
+@deferred
 def freeze_crossing(
     candidates: ContactPairs, contacts: Contacts, i: int, M: Array, a: Polytope, b: Polytope
 ) -> None:
@@ -266,7 +266,7 @@ def _first_vertex(candidates: ContactPairs, i: int) -> int:
     return first
 
 
-@jit
+@deferred
 def rim_at(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int
 ) -> tuple[Vector3, Vector3, Vector3, Vector3, Vector3, Vector3, float, bool]:

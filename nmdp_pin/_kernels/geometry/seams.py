@@ -18,7 +18,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     rotate_back,
     scaled,
 )
-from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.jit import deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.geometry.contacts import (
     MOST_LOSSES,
@@ -49,7 +49,7 @@ _ACROSS = 0.7  # [-] cosine of the least angle between a wall and a floor
 _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt beside it
 
 
-@jit
+@deferred
 def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Mark the contacts of a sphere whose point on the surface another shape covers."""
     n, i = contacts.n[0], 0
@@ -207,7 +207,7 @@ def _is_same_sphere(candidates: ContactPairs, c: int, d: int) -> bool:
     return holds
 
 
-@jit
+@deferred
 def _is_covered(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, begin: int, end: int, k: int
 ) -> bool:

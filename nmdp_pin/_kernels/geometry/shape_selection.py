@@ -16,7 +16,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     minus,
     place,
 )
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity, spin
 from nmdp_pin._kernels.geometry.contacts import (
@@ -53,7 +53,7 @@ from nmdp_pin._kernels.geometry.triangles import (
 _BESIDE = 0.1  # of the first semi-axis, between places that are one
 
 
-@jit
+@deferred
 def select_shapes(
     candidates: ContactPairs, contacts: Contacts, P: Array, twists: Array, h: float, missed: bool
 ) -> bool:
@@ -169,7 +169,7 @@ def _are_apart(
     return holds
 
 
-@jit
+@deferred
 def _add_places(
     candidates: ContactPairs, contacts: Contacts, k: int, M: Array, p: Vector3, reach: float
 ) -> int:
@@ -222,7 +222,7 @@ def _is_next_minimum(candidates: ContactPairs, k: int, i: int) -> bool:
     return same and largest_difference(candidates.local[i], candidates.local[k]) == 0.0
 
 
-@jit
+@deferred
 def _add_minima(
     candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3, limit: float
 ) -> bool:

@@ -9,7 +9,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     Vector3,
     dot,
 )
-from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.jit import deferred
 from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.geometry.contacts import (
     OVERLAP,
@@ -43,7 +43,7 @@ from nmdp_pin._kernels.geometry.triangles import (
 )
 
 
-@jit
+@deferred
 def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Depths, normals and arms of the contacts with other shapes than planes, and what is covered.
 
@@ -75,7 +75,7 @@ def place_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames
     leave_seams(candidates, contacts, at)
 
 
-@jit
+@deferred
 def _place_on_mesh(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, p: Vector3
 ) -> None:
@@ -100,7 +100,7 @@ def _place_on_mesh(
     at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
 
 
-@jit
+@deferred
 def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Curvatures of what touches other shapes, and derivatives N and L of its normals and arms.
 
@@ -126,7 +126,7 @@ def bend_shapes(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
                     at.L[i, j, k] = -candidates.radii[c] * at.N[i, j, k]
 
 
-@jit
+@deferred
 def _bend(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int) -> None:
     """Write the curvature at contact i of a closed form; that of a mesh, and of rims, is there."""
     c = contacts.index[i]

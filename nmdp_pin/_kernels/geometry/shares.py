@@ -6,7 +6,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import copy_vector
 from nmdp_pin._kernels.algebra.vector3 import Vector3, axpy, dot, minus
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.features import curves_at
 from nmdp_pin._kernels.geometry.polytopes import (
@@ -92,7 +92,7 @@ def distribute_to_contact_points(
     return _face_shares(polytopes, pair, a, x, row_of(at.centre, i), points, weights)
 
 
-@jit
+@deferred
 def _face_shares(
     polytopes: Polytopes,
     pair: int,
@@ -117,7 +117,7 @@ def _face_shares(
     return n
 
 
-@jit
+@deferred
 def _least_weights(corners: Array, p: Vector3, weights: Array) -> None:
     """Write the smallest weights of corners with the resultant and moment of the force at p."""
     middle, S, off, n = np.zeros(3), np.zeros((3, 3)), np.empty(3), len(corners)
@@ -142,7 +142,7 @@ def _least_weights(corners: Array, p: Vector3, weights: Array) -> None:
             weights[v] -= u[j] * (corners[v, j] - middle[j])
 
 
-@jit
+@deferred
 def share_depths(
     candidates: ContactPairs,
     contacts: Contacts,
@@ -161,7 +161,7 @@ def share_depths(
             depths[points[most]] = max(depths[points[most]], at.depth[i])
 
 
-@jit
+@deferred
 def share_wrenches(
     candidates: ContactPairs,
     contacts: Contacts,

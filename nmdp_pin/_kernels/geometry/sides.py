@@ -22,7 +22,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
     times,
 )
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector, zero_matrix
 from nmdp_pin._kernels.geometry.contacts import ContactFrames, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import (
@@ -175,7 +175,7 @@ def _touch_at_rest(
     return _touch(candidates, row, a, j, still, p, e, H)
 
 
-@jit
+@deferred
 def find_sides(
     candidates: ContactPairs,
     pair: int,
@@ -206,7 +206,7 @@ def find_sides(
     return n
 
 
-@jit
+@deferred
 def freeze_side(candidates: ContactPairs, contacts: Contacts, i: int, a: Polytope) -> None:
     """Write what is held of candidate i, of an edge of a on a solid, in the frame of the latter.
 
@@ -225,7 +225,7 @@ def freeze_side(candidates: ContactPairs, contacts: Contacts, i: int, a: Polytop
     contacts.planes[i, 3] = dot(n, axpy(p, s, e)) - phi
 
 
-@jit
+@deferred
 def side_at_edge(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, H: Array
 ) -> tuple[Vector3, float, Vector3, float, bool]:
@@ -243,7 +243,7 @@ def side_at_edge(
     return e, s, n, phi, found
 
 
-@jit
+@deferred
 def round_rates(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
 ) -> None:

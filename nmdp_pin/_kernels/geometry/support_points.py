@@ -29,7 +29,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     scaled,
     times,
 )
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.geometry.contacts import (
     DISC,
@@ -75,7 +75,7 @@ _STEPS, _NEAR = 30, 1e-3  # steps down the slopes to such a point, and the last 
 _TURNS = 20  # largest number of Newton steps to a support point, or halves of them
 
 
-@jit
+@deferred
 def support_point(
     candidates: ContactPairs, contacts: Contacts, k: int, M: Array, minimum: bool
 ) -> float:
@@ -159,7 +159,7 @@ def _before_a_face(
     return u, slope
 
 
-@jit
+@deferred
 def place_support_point(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int
 ) -> None:
@@ -249,7 +249,7 @@ def _solve_on_sphere(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> 
     return scaled(axpy(total, b[2], cross(x, y)), 1.0 / dot(x, yz))
 
 
-@jit
+@deferred
 def support_rates(
     candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i: int, N: Array, L: Array
 ) -> None:

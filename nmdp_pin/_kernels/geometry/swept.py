@@ -19,7 +19,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     rotate_back,
     scaled,
 )
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.geometry.contacts import (
     DISC,
@@ -143,7 +143,7 @@ def place_on_plane(candidates: ContactPairs, contacts: Contacts, at: ContactFram
         at.arm[i, j] = arm[j] - r * n[j]
 
 
-@jit
+@deferred
 def rates_of_flat(E: Array, arm: Vector3, n: Vector3, L: Array) -> None:
     """Derivative of the arm of a contact that moves along a flat surface, shape (3, 6).
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 
+from nmdp_pin._kernels.algebra.linear import copy_matrix
 from nmdp_pin._kernels.algebra.vector3 import Vector3, dot
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix
 from nmdp_pin._kernels.geometry.primitives import (
     primitive_distance,
@@ -96,14 +97,14 @@ def query(
         if nearest >= 0:
             friction[k], shape[k] = shapes[nearest, FRICTION], kinds[nearest, INDEX]
         if bends and kinds[nearest, KIND] == MESH:
-            curvature[k] = hessian
+            copy_matrix(hessian, curvature[k])
         elif bends:
             turn_tensor(shapes, nearest, hessian, curvature, k)
         bent |= bends
     return bent
 
 
-@jit
+@deferred
 def _mesh_surface(
     triangles: Triangles, m: int, p: Vector3, rounding: float, hessian: Array
 ) -> tuple[float, Vector3, bool]:

@@ -13,7 +13,7 @@ from nmdp_pin._kernels.algebra.vector3 import (
     rotate,
     scaled,
 )
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.geometry.contacts import MOST_LOSSES, ContactPairs, Contacts
 from nmdp_pin._kernels.geometry.polytopes import BORDER, RESTING, row_of
@@ -107,7 +107,7 @@ def _face(candidates: ContactPairs, row: int, j: int, p: Vector3) -> tuple[Vecto
     return axpy(scaled(out, across), along, up), across * rho + along * (local[2] - height)
 
 
-@jit
+@deferred
 def seen_faces(candidates: ContactPairs, k: int, p: Vector3, M: Array, towards: Vector3) -> int:
     """Faces of a shape before which candidate k is, or the one that is the nearest way out.
 
@@ -204,7 +204,7 @@ def _touched_part(
     return p, axis if inside else -1, most
 
 
-@jit
+@deferred
 def distance_to(candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3) -> float:
     """Signed distance of a point to the shape of candidate k, without meshes [m]."""
     row = candidates.rows[k]
@@ -215,7 +215,7 @@ def distance_to(candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3
     return shape_distance(candidates.kinds, candidates.shapes, row, p)
 
 
-@jit
+@deferred
 def surface_of(
     candidates: ContactPairs, contacts: Contacts, k: int, p: Vector3, hessian: Array
 ) -> tuple[float, Vector3, bool]:

@@ -8,7 +8,7 @@ are added up in numbers instead of arrays, three rows at once where a block is a
 from __future__ import annotations
 
 from nmdp_pin._kernels.algebra.linear import lu_factor, lu_solve
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import indices, matrix, vector
 from nmdp_pin._kernels.solver.affine_vi import AffineVI, MapPieces
 from nmdp_pin._kernels.solver.force_sets import APEX, INTERVAL, SIMPLEX
@@ -100,7 +100,7 @@ def _exchange_right_sides(i: int, p: int, Phi: Array, Y: Array, z: Array) -> Non
         Y[i, j], Y[p, j] = Y[p, j], Y[i, j]
 
 
-@jit
+@deferred
 def _step_of_weights(vi: AffineVI, b: int, f: Array, at: MapPieces, kept: float, B: Array) -> bool:
     """As `step_of_block`, of weights, each of which loads the contact."""
     begin, m = vi.sets.first[b], vi.sets.first[b + 1] - vi.sets.first[b]

@@ -6,7 +6,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.block_lu import BlockOrder, factor_blocks, order_blocks, solve_group
 from nmdp_pin._kernels.algebra.linear import solve_factored
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.solver.affine_vi import AffineVI
 
 
@@ -27,7 +27,8 @@ def responses_of(vi: AffineVI, A: Array, order: BlockOrder, LU: Array, pivots: A
     first, nv, t = vi.sets.first, len(A), order.order.size
     R = np.zeros(vi.J_force.shape)
     if t > 0:
-        return _responses_of_groups(vi, A, R)
+        _respond_in_groups(vi, A, R)
+        return R
     X = np.zeros((nv, first[-1]))
     for b in range(vi.n_dofs.size):
         for e in range(first[b + 1] - first[b]):
@@ -42,9 +43,9 @@ def responses_of(vi: AffineVI, A: Array, order: BlockOrder, LU: Array, pivots: A
     return R
 
 
-@jit
-def _responses_of_groups(vi: AffineVI, A: Array, R: Array) -> Array:
-    """As `responses_of`, of the groups alone, whose blocks of A are regular where A is."""
+@deferred
+def _respond_in_groups(vi: AffineVI, A: Array, R: Array) -> None:
+    """Write `responses_of`, of the groups alone, whose blocks of A are regular where A is."""
     groups, nv, m = vi.groups, len(A), R.shape[1]
     t = groups.size - 1
     alone = order_blocks(groups, np.zeros((t, t), np.bool_))
@@ -56,7 +57,7 @@ def _responses_of_groups(vi: AffineVI, A: Array, R: Array) -> Array:
             for c in range(groups[g], groups[g + 1]):
                 LU[l, c] = A[l, c]
     if not factor_blocks(LU, alone, pivots):
-        return R
+        return
     for b in range(vi.n_dofs.size):
         for s in range(vi.n_dofs[b]):
             for e in range(m):
@@ -75,4 +76,3 @@ def _responses_of_groups(vi: AffineVI, A: Array, R: Array) -> Array:
             for l in range(groups[g], groups[g + 1]):
                 for e in range(m):
                     X[l, e] = 0.0
-    return R

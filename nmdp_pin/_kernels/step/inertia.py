@@ -19,7 +19,7 @@ from nmdp_pin._kernels.algebra.lie import cross_motions
 from nmdp_pin._kernels.algebra.linear import clear_matrix
 from nmdp_pin._kernels.algebra.manifold import add_multiplied_groups, add_rows
 from nmdp_pin._kernels.algebra.vector3 import cross_into
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector, zero_matrix
 from nmdp_pin._kernels.step.stage_records import VELOCITIES, Stage, StageIterate, System
 from nmdp_pin._kernels.tree.tree import (
@@ -302,7 +302,7 @@ def placement_rates(P: Array, twists: Array, rates: Array) -> None:
         placement_rate(P[b + 1], twists[b + 1], rates[b])
 
 
-@jit
+@deferred
 def material_inertia(system: System, stage: Stage, derived: bool, at: StageIterate) -> None:
     """Write the inertia of material points in G, with its derivative in A.
 

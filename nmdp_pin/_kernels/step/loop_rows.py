@@ -6,7 +6,7 @@ import numpy as np
 
 from nmdp_pin._kernels.algebra.linear import clear_matrix, clear_vector
 from nmdp_pin._kernels.algebra.manifold import add_multiplied_columns
-from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.jit import deferred
 from nmdp_pin._kernels.compiler.record import matrix, vector, zero_vector
 from nmdp_pin._kernels.step.stage_records import Stage, StageIterate, StageJacobians, System
 from nmdp_pin._kernels.tree.loops import (
@@ -18,11 +18,9 @@ from nmdp_pin._kernels.tree.loops import (
 )
 
 
-@jit
+@deferred
 def subtract_loops(system: System, stage: Stage, at: StageIterate) -> None:
     """Append the rows of closed loops to the active ones; their forces are subtracted from G."""
-    if system.joints.loops.kinds.size == 0:
-        return
     loops, n, h = system.joints.loops, stage.contacts.n[0], 1.0 / stage.rate
     A, B, g, W = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6)
     J = np.empty((MOST, at.v.size))
@@ -51,11 +49,9 @@ def subtract_loops(system: System, stage: Stage, at: StageIterate) -> None:
             at.active[k], at.n_active[0] = i, k + 1
 
 
-@jit
+@deferred
 def linearise_loops(system: System, stage: Stage, at: StageIterate, linear: StageJacobians) -> None:
     """Subtract the derivatives of the loops' forces from A; write Jacobians of their rows."""
-    if system.joints.loops.kinds.size == 0:
-        return
     loops, n, h, nv = system.joints.loops, stage.contacts.n[0], 1.0 / stage.rate, at.v.size
     A, B, g, W, f = matrix(4, 3), matrix(4, 3), vector(MOST), matrix(MOST, 6), zero_vector(MOST)
     J, U = np.empty((MOST, nv)), np.empty((MOST, nv))

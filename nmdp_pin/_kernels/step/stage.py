@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import objmode
 
 from nmdp_pin._kernels.algebra.linear import clear_matrix, copy_matrix, copy_vector
 from nmdp_pin._kernels.algebra.manifold import (
@@ -31,11 +30,11 @@ from nmdp_pin._kernels.compiler.callbacks import (
     call_kinematics,
     call_momentum,
 )
-from nmdp_pin._kernels.compiler.jit import Array, calling_jit, jit
-from nmdp_pin._kernels.compiler.record import address_of, matrix, record_at, vector
-from nmdp_pin._kernels.step import inertia
+from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.step.contact_jacobians import linearise_contacts
 from nmdp_pin._kernels.step.contact_rows import subtract_contacts
+from nmdp_pin._kernels.step.inertia import material_inertia
 from nmdp_pin._kernels.step.joint_rows import linearise_joints, subtract_joints
 from nmdp_pin._kernels.step.loop_rows import linearise_loops, subtract_loops
 from nmdp_pin._kernels.step.scripts import hold_script, linearise_script
@@ -90,7 +89,8 @@ def _subtract_forces(system: System, stage: Stage, at: StageIterate, derived: bo
     at.n_active[0] = 0
     subtract_contacts(system, stage, at)
     subtract_joints(system, stage, at)
-    subtract_loops(system, stage, at)
+    if system.joints.loops.kinds.size > 0:
+        subtract_loops(system, stage, at)
 
 
 @jit
@@ -152,7 +152,7 @@ def _add_inertia(system: System, stage: Stage, at: StageIterate, derived: bool) 
         else:
             call_kinematics(dynamics.handle)
         _copy_kinematics(dynamics, at)
-        _call_material_inertia(system, stage, derived, at)
+        material_inertia(system, stage, derived, at)
         return
     call_inverse_dynamics(dynamics.handle, derived)
     copy_vector(dynamics.tau, at.G)
@@ -168,16 +168,6 @@ def _add_inertia(system: System, stage: Stage, at: StageIterate, derived: bool) 
                 at.A[k, l] = dynamics.of_q[k, l]
                 of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
     add_multiplied_groups(system.tree.space, groups, of_v, at.D, stage.rate, at.A)
-
-
-@calling_jit
-def _call_material_inertia(system: System, stage: Stage, derived: bool, at: StageIterate) -> None:
-    """Inertia of material points, whose kernels are compiled where a system has that form."""
-    of_system, of_stage, of_point = address_of(system), address_of(stage), address_of(at)
-    with objmode():
-        inertia.material_inertia(
-            record_at(of_system), record_at(of_stage), derived, record_at(of_point)
-        )
 
 
 @jit
@@ -236,4 +226,5 @@ def _linearise_apart(
     """Write A of the inertia, the joints and the loops, and the rows of these."""
     copy_matrix(at.A, linear.A)
     linearise_joints(system, stage, at, linear)
-    linearise_loops(system, stage, at, linear)
+    if system.joints.loops.kinds.size > 0:
+        linearise_loops(system, stage, at, linear)

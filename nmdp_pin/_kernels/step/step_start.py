@@ -5,7 +5,7 @@ from __future__ import annotations
 from nmdp_pin._kernels.algebra.linear import clear_vector, copy_vector
 from nmdp_pin._kernels.algebra.manifold import difference, integrate
 from nmdp_pin._kernels.algebra.vector3 import place, rotate_back
-from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.jit import deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import relative_placement, relative_velocity
 from nmdp_pin._kernels.geometry.contacts import identity
@@ -143,7 +143,7 @@ def state_stage(
         _state_target(system, start, i, memory)
 
 
-@jit
+@deferred
 def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
     """The placements, or their rates, that the bodies would have without forces.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nmdp_pin._kernels.algebra.linear import clear_matrix
-from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.compiler.jit import deferred, jit
 from nmdp_pin._kernels.compiler.record import vector
 from nmdp_pin._kernels.geometry.contacts import Contacts
 from nmdp_pin._kernels.step.stage_records import StageIterate
@@ -19,7 +19,7 @@ def clear_slopes(at: StageIterate) -> None:
             clear_matrix(at.slopes[i, a])
 
 
-@jit
+@deferred
 def learn_slopes(contacts: Contacts, before: StageIterate, at: StageIterate) -> None:
     """Broyden's estimate of dV/dx for each contact on its own, within one stage.
 

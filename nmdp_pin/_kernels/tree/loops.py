@@ -18,7 +18,7 @@ import numpy as np
 from nmdp_pin._kernels.algebra.lie import cross_motions
 from nmdp_pin._kernels.algebra.linear import copy_matrix
 from nmdp_pin._kernels.algebra.vector3 import compose, cross_into, relative
-from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 from nmdp_pin._kernels.compiler.record import matrix, record, vector, zero_vector
 from nmdp_pin._kernels.tree.tree import Tree, power
 
@@ -65,7 +65,7 @@ class Loops:
     carriers: Array
 
 
-@jit
+@deferred
 def gaps_of(
     loops: Loops, frames: Array, x: int, P: Array, q: Array, A: Array, B: Array, g: Array, W: Array
 ) -> int:
