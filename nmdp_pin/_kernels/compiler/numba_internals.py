@@ -1,4 +1,4 @@
-"""What the kernels use of the inside of Numba: all of it is here, and may change with a version.
+"""What the kernels use of the inside of Numba, as `deferred` does; it may change with a version.
 
 Numba makes machine code of every function, and of all the functions that it calls again with each
 of their callers. Kernels that only other kernels call stay as they are until one that Python calls
