@@ -1,9 +1,12 @@
 """Compilation ahead: its parts are what steps call."""
 
+import importlib
+
 import numba
 import pytest
 
 from nmdp_pin import Scenario
+from nmdp_pin._kernels.compiler.numba_internals import KernelLibrary
 from nmdp_pin._runs import compilation
 from nmdp_pin._runs.run import compile_kernels
 
@@ -49,3 +52,12 @@ def test_a_part_says_nothing(monkeypatch):
     assert levels == [compilation.logging.ERROR]
     assert logger.level == before
     assert shown == [(1, 1)]
+
+
+def test_what_kept_kernels_call_is_kept():
+    """`compile`, which runs before all tests, compiles deferred kernels, which read ones name."""
+    scenario = Scenario.load("robosimian-jump")
+    compile_kernels(scenario, scenario.build(visuals=False))
+    assert any(name == "place_shapes" for _, name, _ in KernelLibrary.CALLS)
+    for module, name, types in KernelLibrary.CALLS:
+        assert getattr(importlib.import_module(module), name).is_kept(types), name

@@ -14,25 +14,9 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.callconv import CPUCallConv
-from numba.core.cpu import CPUContext
-from numba.core.pythonapi import PythonAPI
 from numba.core.typing.templates import make_concrete_template, signature
 
-from nmdp_pin._kernels.compiler.numba_internals import Kernel, check
-
-check(
-    (
-        (make_concrete_template, "name key signatures", ""),
-        (CPUContext.insert_func_defn, "self defns", ""),
-        (CPUContext.get_python_api, "self builder", ""),
-        (CPUCallConv.get_function_type, "self restype argtypes", ""),
-        (CPUCallConv.call_function, "self builder callee resty argtys args attrs", ""),
-        (CPUCallConv, None, "return_exc return_status_propagate"),
-        (PythonAPI.call_function_objargs, "self callee objargs", ""),
-        (PythonAPI, None, "gil_ensure gil_release long_as_longlong serialize_object unserialize"),
-    )
-)
+from nmdp_pin._kernels.compiler.numba_internals import Kernel, KernelLibrary
 
 _NUMBERS: dict[Any, types.Type] = {
     bool: types.boolean,
@@ -40,7 +24,6 @@ _NUMBERS: dict[Any, types.Type] = {
     float: types.float64,
     type(None): types.none,
 }
-_CALLED: list[tuple[Kernel, tuple[Any, ...]]] = []  # whose callers this process has compiled
 
 
 class DeferredKernel(Kernel):
@@ -58,7 +41,6 @@ class DeferredKernel(Kernel):
             result = _type_of(typing.get_type_hints(self.py_func)["return"])
             call = self._calls[plain] = _Call(self.py_func, signature(result, *plain))
             self.targetctx.insert_func_defn([(call.generate, call, plain)])
-            _CALLED.append((self, plain))
         signatures = [call.signature for call in self._calls.values()]
         name = self.py_func.__name__
         return make_concrete_template(name, key=name, signatures=signatures), pysig, plain, {}
@@ -77,6 +59,7 @@ class _Call:
 
     def generate(self, context: Any, builder: Any, sig: Any, args: Any) -> Any:
         """Write the call."""
+        context.active_code_library.defer((*self._place, self.signature.args))
         length = context.get_value_type(types.intp)
         address = cgutils.add_global_variable(builder.module, length, ".".join(self._place))
         address.linkage, address.initializer = "internal", length(0)
@@ -120,10 +103,9 @@ def _type_of(annotation: Any) -> Any:
 
 
 def compile_called() -> None:
-    """Compile all that the kernels call that this process has compiled."""
-    while _CALLED:
-        kernel, types_of = _CALLED.pop()
-        kernel.compile(types_of)
+    """Compile all that the kernels call that this process has compiled or read."""
+    while KernelLibrary.CALLS:
+        address_of(KernelLibrary.CALLS.pop())
 
 
 def address_of(what: tuple[Any, ...]) -> int:

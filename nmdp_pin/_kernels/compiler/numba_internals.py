@@ -1,10 +1,8 @@
-"""What the kernels use of the inside of Numba, as `deferred` does; it may change with a version.
+"""Kernels as Numba's dispatchers, of whose inside they use what `numba_members` lists.
 
 Numba makes machine code of every function, and of all the functions that it calls again with each
 of their callers. Kernels that only other kernels call stay as they are until one that Python calls
 is compiled, which then is optimised with all its callees at once: in half a minute instead of one.
-
-The import fails where Numba lacks a member, or where one has other parameters.
 """
 
 from __future__ import annotations
@@ -15,14 +13,13 @@ import gc
 import hashlib
 import pickle
 from collections.abc import Callable, Iterator
-from inspect import signature
 from typing import Any, ClassVar
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import compiler, dispatcher, errors, event, ir, sigutils, types
+from numba.core import compiler, errors, event, ir, sigutils, types
 from numba.core.caching import NullCache
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, JitEngine
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.postproc import PostProcessor, VariableLifetime
@@ -34,10 +31,10 @@ from numba.core.types.functions import BaseFunction
 
 from nmdp_pin._kernels.compiler import kernel_cache
 from nmdp_pin._kernels.compiler.linkage import name_internals, names_in, set_linkage
+from nmdp_pin._kernels.compiler.numba_members import FunctionCompiler, check
 from nmdp_pin._kernels.compiler.processor import machine_of, target_of
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
-_FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009  # has no stub
 _CompileResult: Any = compiler.CompileResult
 _Flags: Any = compiler.Flags
 _DEFAULTS = {name: option.default for name, option in _Flags.options.items()}
@@ -46,59 +43,7 @@ _MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "
 _MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
 _PACKAGE = "nmdp_pin._kernels."  # whose sources the cache knows
 
-# Parameters of what is called or replaced, members that are used, and why.
-_USED: tuple[tuple[Any, str | None, str], ...] = (
-    # A kernel is a dispatcher that leaves machine code out where another kernel is its caller.
-    (CPUDispatcher, "py_func locals targetoptions pipeline_class", "_cache _compiler locals"),
-    (CPUDispatcher, None, "overloads targetctx targetdescr targetoptions"),
-    (CPUDispatcher.compile, "self sig", ""),
-    (CPUDispatcher.get_call_template, "self args kws", ""),
-    (CPUDispatcher.add_overload, "self cres", ""),
-    (_FunctionCompiler, "py_func targetdescr targetoptions locals pipeline_class", ""),
-    (_FunctionCompiler._customize_flags, "self flags", ""),
-    (sigutils.normalize_signature, "sig", ""),
-    # The code of callees is linked with that of their caller before it is optimised.
-    (JITCodeLibrary, None, "_codegen _final_module _finalized _linking_libraries _reload_init"),
-    (JITCodeLibrary, None, "_optimize_final_module _finalize_final_module _raise_if_finalized"),
-    (JITCodeLibrary, None, "_shared_module _get_module_for_linking finalize has_dynamic_globals"),
-    (JITCodeLibrary, None, "_compiled_object _set_compiled_object enable_object_caching"),
-    (JITCodeLibrary.serialize_using_object_code, "self", ""),
-    (JitEngine, None, "_defined_symbols"),
-    (JITCodeLibrary.get_pointer_to_function, "self name", ""),
-    (JITCodeLibrary._unserialize, "codegen state", ""),
-    (JITCPUCodegen.set_env, "self env_name env", ""),
-    (JITCPUCodegen, None, "_customize_tm_options _engine _library_class _tm magic_tuple"),
-    (lookup_environment, "env_name", ""),
-    (ConfigStack.top_or_none, "", ""),
-    # What is compiled is kept in files that nobody else can have written.
-    (_CompileResult, None, "_rebuild _reduce _replace entry_point fndesc library lifted signature"),
-    (dumps, "obj", ""),
-    # Half of Numba's time goes into what it does again.
-    (_Flags, None, "_values no_compile no_cpython_wrapper nrt"),
-    (event.start_event, "kind data", ""),
-    (event.end_event, "kind data exc_details", ""),
-    (PostProcessor.run, "self emit_dels extend_lifetimes", ""),
-    (VariableLifetime, "blocks", ""),
-    (canonicalize_cfg, "blocks", ""),
-    (BaseFunction, None, "_impl_keys"),
-    (BaseFunction.get_call_type, "self context args kws", ""),
-    (BaseFunction.get_impl_key, "self sig", ""),
-)
-
-
-def check(what: tuple[tuple[Any, str | None, str], ...]) -> None:
-    """Refuse a Numba whose inside is another one than what is used."""
-    for used, parameters, names in what:
-        if parameters is not None and list(signature(used).parameters) != parameters.split():
-            raise ImportError(f"{used.__qualname__} has other parameters than ({parameters})")
-        methods = (each for cls in getattr(used, "__mro__", ()) for each in vars(cls).values())
-        codes = (getattr(method, "__code__", None) for method in methods)
-        known = {*dir(used), *(name for code in codes if code for name in code.co_names)}
-        if missing := set(names.split()) - known:
-            raise ImportError(f"{used.__qualname__} has no {', '.join(sorted(missing))}")
-
-
-check(_USED)
+check()
 
 
 class Kernel(CPUDispatcher):
@@ -171,7 +116,7 @@ def _returns_arrays(function: Any) -> bool:
     return "Array" in kind or "ndarray" in kind or isinstance(function.__globals__.get(kind), type)
 
 
-class _Compiler(_FunctionCompiler):
+class _Compiler(FunctionCompiler):
     """Compiler of a kernel."""
 
     def _customize_flags(self, flags: Any) -> Any:
@@ -312,8 +257,16 @@ class _Cache(NullCache):
 class KernelLibrary(JITCodeLibrary):
     """Code of one function, which becomes executable when its address is asked for."""
 
+    CALLS: ClassVar[set[Any]] = set()  # of deferred kernels, in all libraries of this process
+
     _is_executable = False
     _code: bytes | None = None  # for callers, of a library that was kept
+    _calls: frozenset[Any] = frozenset()  # of deferred kernels
+
+    def defer(self, call: tuple[Any, ...]) -> None:
+        """Note the call of a deferred kernel: its module and name, and types of its arguments."""
+        self._calls |= {call}
+        KernelLibrary.CALLS.add(call)
 
     def finalize(self) -> None:
         """End the code; it is not optimised."""
@@ -331,18 +284,29 @@ class KernelLibrary(JITCodeLibrary):
     def serialize_using_object_code(self) -> Any:
         """The machine code, the names in it, and the code for callers."""
         name, kind, (machine, code) = super().serialize_using_object_code()
-        return name, kind, (machine, code, names_in(self._get_module_for_linking()))
+        names = names_in(self._get_module_for_linking())
+        return name, kind, (machine, code, names, self._all_calls())
+
+    def _all_calls(self) -> frozenset[Any]:
+        """The calls of deferred kernels by this function, and by all that are linked with it."""
+        seen, waiting = {self}, [self]
+        while waiting:
+            found = set(waiting.pop()._linking_libraries) - seen
+            waiting += [library for library in found if isinstance(library, KernelLibrary)]
+            seen |= found
+        return frozenset().union(*(getattr(library, "_calls", ()) for library in seen))
 
     @classmethod
     def _unserialize(cls, codegen: Any, state: Any) -> Any:
         """The library of machine code that was kept; the code for callers is read for them."""
-        name, _, (machine, code, names) = state
+        name, _, (machine, code, names, calls) = state
         library = codegen.create_library(name)
         library.enable_object_caching()
         library._set_compiled_object(machine)
         library._finalize_final_module()
         codegen._engine._defined_symbols.update(names)
-        library._code, library._is_executable = code, True
+        library._code, library._is_executable, library._calls = code, True, calls
+        KernelLibrary.CALLS.update(calls)
         return library
 
     def _make_executable(self) -> None:
