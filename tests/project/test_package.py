@@ -262,7 +262,8 @@ def test_signatures_show_plain_types(name):
     """`help` prints "power: int = 3", without the range that options are checked against."""
     public = getattr(nmdp_pin, name)
     signature, told = inspect.signature(public), pydoc.render_doc(public)
-    assert str(signature) in told
+    whole, shown_whole = (re.sub(r",?[\s|]", "", text) for text in (str(signature), told))
+    assert whole in shown_whole  # since Python 3.13 in several lines
     for shown in (str(signature), *re.findall(r"^.*\(self.*$", told, re.MULTILINE)):
         assert "Annotated" not in shown
         assert "FieldInfo" not in shown
