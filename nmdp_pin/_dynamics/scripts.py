@@ -4,15 +4,13 @@ import numpy as np
 
 from nmdp_pin._kernels.geometry.contacts import ContactPairs
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.joint_limits import dofs_of
 
 
 def scripted_dofs(robot: Robot) -> np.ndarray:
     """Whether commands state the motion of a dof, shape (nv,), or (0,): of none."""
-    found = np.zeros(robot.model.nv if robot.scripted else 0, dtype=bool)
-    for name in robot.scripted:
-        joint = robot.model.joints[robot.model.getJointId(name)]
-        found[joint.idx_v : joint.idx_v + joint.nv] = True
-    return found
+    found = dofs_of(robot.model, robot.scripted)
+    return found if robot.scripted else found[:0]
 
 
 def idle_pairs(robot: Robot, scripted: np.ndarray, pairs: ContactPairs) -> np.ndarray:

@@ -160,6 +160,15 @@ def named_joints(model: pin.Model) -> list[tuple[str, pin.JointModel]]:
     return [(str(n), j) for n, j in zip(model.names, model.joints, strict=True)][1:]
 
 
+def dofs_of(model: pin.Model, joints: Iterable[str]) -> np.ndarray:
+    """Whether a dof is one of the joints of some names, shape (nv,)."""
+    found = np.zeros(model.nv, dtype=bool)
+    for name in joints:
+        joint = model.joints[model.getJointId(name)]
+        found[joint.idx_v : joint.idx_v + joint.nv] = True
+    return found
+
+
 def simple_joints(model: pin.Model) -> Mapping[str, pin.JointModel]:
     """The joints with one position and one velocity, by name."""
     return {name: joint for name, joint in named_joints(model) if joint.nq == joint.nv == 1}

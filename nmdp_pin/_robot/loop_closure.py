@@ -9,7 +9,7 @@ import pinocchio as pin
 import scipy  # whose parts are imported when they are used
 
 from nmdp_pin._robot.feasibility import joints_beyond_range
-from nmdp_pin._robot.joint_limits import simple_joints
+from nmdp_pin._robot.joint_limits import dofs_of, simple_joints
 from nmdp_pin._robot.loop import Grip, Loop
 from nmdp_pin._robot.model import LARGEST_NUMBER
 from nmdp_pin._robot.robot import Robot
@@ -125,7 +125,8 @@ def closed(robot: Robot, q: np.ndarray) -> Closure:
     loops = [loop for loop in robot.loops if not isinstance(loop, Grip)]
     if not loops:
         return Closure(q)
-    model, sums, scripts = robot.model, _sums(robot), _scripted(robot)
+    model, sums = robot.model, _sums(robot)
+    scripts = np.flatnonzero(dofs_of(model, robot.scripted)).tolist()
     found = onto(model, loops, q)
     if np.abs(found.q - q).max() <= OPEN:
         return found
@@ -216,12 +217,6 @@ def _sums(robot: Robot) -> list[_Sum]:
         )
         for t in robot.tendons
     ]
-
-
-def _scripted(robot: Robot) -> list[int]:
-    """Velocity indices of the scripted joints of a robot."""
-    joints = [robot.model.joints[robot.model.getJointId(name)] for name in robot.scripted]
-    return [v for joint in joints for v in range(joint.idx_v, joint.idx_v + joint.nv)]
 
 
 def _ranges(robot: Robot) -> tuple[np.ndarray, np.ndarray]:

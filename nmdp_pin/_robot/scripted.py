@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from nmdp_pin._options import unknown
+from nmdp_pin._robot.joint_limits import dofs_of
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin.errors import RobotError
 
@@ -33,10 +34,7 @@ def scripted(robot: Robot, joints: Iterable[str] | None = None) -> Robot:
         if name in mimics:
             what = "copies a joint or is copied, and cannot be scripted"
             raise RobotError(what, file=robot.source, element=f"joint '{name}'")
-    dofs = np.zeros(model.nv, dtype=bool)
-    for name in chosen:
-        joint = model.joints[model.getJointId(name)]
-        dofs[joint.idx_v : joint.idx_v + joint.nv] = True
+    dofs = dofs_of(model, chosen)
     limits = replace(
         robot.limits,
         lower=np.where(dofs, -np.inf, robot.limits.lower),

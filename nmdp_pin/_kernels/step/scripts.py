@@ -66,10 +66,12 @@ def linearise_script(system: System, at: StageIterate, linear: StageJacobians) -
         if system.scripted[l]:
             for c in range(at.v.size):
                 linear.A[l, c] = at.D[l, c]
-            for x in range(at.n_active[0]):
-                for s in range(linear.n_dofs[x]):
-                    if linear.dofs[x, s] == l:
-                        linear.J_force[x, :, s] = 0.0
+    if system.scripted.size == 0:
+        return
+    for x in range(at.n_active[0]):
+        for s in range(linear.n_dofs[x]):
+            if system.scripted[linear.dofs[x, s]]:
+                linear.J_force[x, :, s] = 0.0
 
 
 @jit

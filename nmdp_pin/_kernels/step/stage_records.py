@@ -197,7 +197,7 @@ class StageJacobians:
 
     Args:
         A: shape (nv, nv).
-        dofs: those on which each active row acts or depends, ascending, shape (k + r, d).
+        dofs: those on which each active row acts or depends, shape (k + r, d).
         n_dofs: their numbers, shape (k + r,).
         J_force: Jacobians on which the wrenches of the active rows work, in the columns of their
             dofs, shape (k + r, rows, d).
