@@ -11,6 +11,7 @@ so many narrow bins, and what 60 steps of 10 ms take is counted.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import time
 
@@ -152,6 +153,15 @@ def theirs(
     ]
 
 
+def memory(value: object) -> int:
+    """Bytes of the arrays in records."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if dataclasses.is_dataclass(value):
+        value = tuple(getattr(value, field.name) for field in dataclasses.fields(value))
+    return sum(map(memory, value)) if isinstance(value, tuple) else 0
+
+
 def overlap(shapes: list[Part], poses: list[pin.SE3]) -> float:
     """The deepest overlap of two parts or a part and the bin [m]."""
     solids = [(s.collision_geometry(), M) for (s, _, _), M in zip(shapes, poses, strict=True)]
@@ -199,6 +209,9 @@ def main() -> None:
     static = np.sqrt(mass / options.parts * 9.81 / STIFFNESS)
     print(f"\na part of mean mass rests {1e3 * static:.2f} mm deep on one contact")
     print(f"robot and simulator are made in {making:.2f} s of CPU time")
+    integrator = scene(shapes).integrator
+    rows, size = integrator.form.shape[0], memory(integrator._memory)
+    print(f"tables of {rows} rows have {1e-6 * size:.0f} MB")
 
 
 if __name__ == "__main__":
