@@ -107,18 +107,31 @@ def order_blocks(first: Array, near: Array) -> BlockOrder:
     return BlockOrder(first, order, later, count)
 
 
+@jit
+def _columns_after(blocks: BlockOrder, p: int, columns: Array) -> int:
+    """Write the columns of the groups that follow the one of place p; their number."""
+    m = 0
+    for x in range(blocks.counts[p]):
+        h = blocks.later[p, x]
+        for c in range(blocks.first[h], blocks.first[h + 1]):
+            columns[m] = c
+            m += 1
+    return m
+
+
 @deferred
 def copy_blocks(A: Array, blocks: BlockOrder, B: Array) -> None:
     """Copy what `factor_blocks` touches of A into B."""
+    columns = np.empty(len(A), np.int64)
     for p in range(blocks.order.size):
         begin, end = blocks.first[blocks.order[p]], blocks.first[blocks.order[p] + 1]
+        m = _columns_after(blocks, p, columns)
         for i in range(begin, end):
             for j in range(begin, end):
                 B[i, j] = A[i, j]
-            for x in range(blocks.counts[p]):
-                h = blocks.later[p, x]
-                for j in range(blocks.first[h], blocks.first[h + 1]):
-                    B[i, j], B[j, i] = A[i, j], A[j, i]
+            for x in range(m):
+                j = columns[x]
+                B[i, j], B[j, i] = A[i, j], A[j, i]
 
 
 @deferred
@@ -130,84 +143,92 @@ def factor_blocks(A: Array, blocks: BlockOrder, pivots: Array) -> bool:
         blocks: order of its groups.
         pivots: output, row exchanged with row i, of the same group, shape (n,).
     """
+    n, largest = len(A), 0
+    for g in range(blocks.order.size):
+        largest = max(largest, blocks.first[g + 1] - blocks.first[g])
+    # rows of one group, and one of another, without the columns between
+    upper, row, columns = np.empty((largest, n)), np.empty(n), np.empty(n, np.int64)
     for p in range(blocks.order.size):
         begin, end = blocks.first[blocks.order[p]], blocks.first[blocks.order[p] + 1]
+        m = _columns_after(blocks, p, columns)
+        if not _factor_group(A, begin, end, columns[:m], pivots):
+            return False
         for i in range(begin, end):
-            pivot, largest = i, abs(A[i, i])
-            for j in range(i + 1, end):
-                if abs(A[j, i]) > largest:
-                    pivot, largest = j, abs(A[j, i])
-            if not (largest > 0.0 and largest < np.inf):
-                return False
-            pivots[i] = pivot
-            if pivot != i:
-                _exchange_rows(A, blocks, p, i, pivot)
-            for j in range(i + 1, end):
-                _eliminate_row(A, blocks, p, i, j)
-            for x in range(blocks.counts[p]):
-                h = blocks.later[p, x]
-                for j in range(blocks.first[h], blocks.first[h + 1]):
-                    _eliminate_row(A, blocks, p, i, j)
+            for x in range(m):
+                upper[i - begin, x] = A[i, columns[x]]
+        for y in range(m):
+            j = columns[y]
+            for x in range(m):
+                row[x] = A[j, columns[x]]
+            for i in range(begin, end):
+                share = A[j, i] / A[i, i]
+                A[j, i] = share
+                for c in range(i + 1, end):
+                    A[j, c] -= share * A[i, c]
+                for x in range(m):
+                    row[x] -= share * upper[i - begin, x]
+            for x in range(m):
+                A[j, columns[x]] = row[x]
     return True
 
 
 @jit
-def _exchange_rows(A: Array, blocks: BlockOrder, p: int, i: int, j: int) -> None:
-    """Exchange two rows of the group of place p, but for what earlier groups have left in them."""
-    g = blocks.order[p]
-    for c in range(blocks.first[g], blocks.first[g + 1]):
-        A[i, c], A[j, c] = A[j, c], A[i, c]
-    for x in range(blocks.counts[p]):
-        h = blocks.later[p, x]
-        for c in range(blocks.first[h], blocks.first[h + 1]):
-            A[i, c], A[j, c] = A[j, c], A[i, c]
-
-
-@jit
-def _eliminate_row(A: Array, blocks: BlockOrder, p: int, i: int, j: int) -> None:
-    """Subtract the multiple of row i, of the group of place p, that clears row j in its column."""
-    if A[j, i] == 0.0:
-        return
-    share = A[j, i] / A[i, i]
-    A[j, i] = share
-    for c in range(i + 1, blocks.first[blocks.order[p] + 1]):
-        A[j, c] -= share * A[i, c]
-    for x in range(blocks.counts[p]):
-        h = blocks.later[p, x]
-        for c in range(blocks.first[h], blocks.first[h + 1]):
-            A[j, c] -= share * A[i, c]
+def _factor_group(A: Array, begin: int, end: int, columns: Array, pivots: Array) -> bool:
+    """Eliminate the rows of a group from each other, in its own columns and those that follow."""
+    for i in range(begin, end):
+        pivot, largest = i, abs(A[i, i])
+        for j in range(i + 1, end):
+            if abs(A[j, i]) > largest:
+                pivot, largest = j, abs(A[j, i])
+        if not (largest > 0.0 and largest < np.inf):
+            return False
+        pivots[i] = pivot
+        if pivot != i:
+            for c in range(begin, end):
+                A[i, c], A[pivot, c] = A[pivot, c], A[i, c]
+            for x in range(columns.size):
+                c = columns[x]
+                A[i, c], A[pivot, c] = A[pivot, c], A[i, c]
+        for j in range(i + 1, end):
+            share = A[j, i] / A[i, i]
+            A[j, i] = share
+            for c in range(i + 1, end):
+                A[j, c] -= share * A[i, c]
+            for x in range(columns.size):
+                A[j, columns[x]] -= share * A[i, columns[x]]
+    return True
 
 
 @deferred
 def solve_blocks(LU: Array, blocks: BlockOrder, pivots: Array, X: Array) -> None:
     """Overwrite X, shape (n, r), by the solution of A X = B, from `factor_blocks`, with B in X."""
-    r, first = X.shape[1], blocks.first
+    r, columns = X.shape[1], np.empty(len(LU), np.int64)
     for p in range(blocks.order.size):
-        begin, end = first[blocks.order[p]], first[blocks.order[p] + 1]
+        begin, end = blocks.first[blocks.order[p]], blocks.first[blocks.order[p] + 1]
+        m = _columns_after(blocks, p, columns)
         for i in range(begin, end):
             if pivots[i] != i:
                 for k in range(r):
                     X[i, k], X[pivots[i], k] = X[pivots[i], k], X[i, k]
-        for i in range(begin, end):
-            for j in range(i + 1, end):
-                for k in range(r):
+        for k in range(r):
+            for j in range(begin, end):
+                for i in range(begin, j):
                     X[j, k] -= LU[j, i] * X[i, k]
-            for x in range(blocks.counts[p]):
-                h = blocks.later[p, x]
-                for j in range(first[h], first[h + 1]):
-                    for k in range(r):
-                        X[j, k] -= LU[j, i] * X[i, k]
+            for x in range(m):
+                total = X[columns[x], k]
+                for i in range(begin, end):
+                    total -= LU[columns[x], i] * X[i, k]
+                X[columns[x], k] = total
     for p in range(blocks.order.size - 1, -1, -1):
-        begin, end = first[blocks.order[p]], first[blocks.order[p] + 1]
+        begin, end = blocks.first[blocks.order[p]], blocks.first[blocks.order[p] + 1]
+        m = _columns_after(blocks, p, columns)
         for i in range(end - 1, begin - 1, -1):
             for k in range(r):
                 total = X[i, k]
                 for j in range(i + 1, end):
                     total -= LU[i, j] * X[j, k]
-                for x in range(blocks.counts[p]):
-                    h = blocks.later[p, x]
-                    for j in range(first[h], first[h + 1]):
-                        total -= LU[i, j] * X[j, k]
+                for x in range(m):
+                    total -= LU[i, columns[x]] * X[columns[x], k]
                 X[i, k] = total / LU[i, i]
 
 
