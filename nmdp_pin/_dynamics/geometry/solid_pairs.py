@@ -161,6 +161,8 @@ class SolidCalls:
     def __init__(self, pairs: list[SolidPair], first: int) -> None:
         self._first, self.pairs, self.asked = first, pairs, np.zeros(len(pairs), np.int64)
         self._bodies = np.array([pair.bodies for pair in pairs])
+        self._both, places_of = np.unique(_keys(self._bodies), return_inverse=True)
+        self._places = places_of.tolist()
         self._geometries = [[solid.geometry for solid in pair.solids] for pair in pairs]
         places = [[solid.placement for solid in pair.solids] for pair in pairs]
         self._tops, self._unders = [M for M, _ in places], [_transform(M) for _, M in places]
@@ -203,29 +205,40 @@ class SolidCalls:
             P: placements, shape (n + 1, 4, 3).
             P0: placements at the start of the step, likewise.
         """
-        n_contacts, found, starts = contacts.n[0], False, np.array_equal(P, P0)
-        points = contacts.features[contacts.index[:n_contacts], 0] == NONE
-        bodies = np.sort(contacts.bodies[:n_contacts])
-        before = contacts.overlaps[::2]
+        found, starts, before = False, np.array_equal(P, P0), contacts.overlaps[::2]
+        felt, over_seam = self._felt(contacts, places)
         for k in np.flatnonzero(before[:, 3] > 0.0).tolist() if starts else self._near(P):
             n, point, depth = *_NOWHERE, before[k, 3]
             if not starts:
                 n, point, depth = self._overlap(k, P, P0, before)
-            if depth <= (0.0 if starts else BORDER):
+            lacks = (AS_DEEP - 1.0) * depth + _SAME if starts else BORDER
+            least, of_pair = 0.0 if starts else BORDER, self._places[k]
+            if depth <= max(least, felt[of_pair] + lacks):
                 continue
-            of_pair = (bodies == np.sort(self._bodies[k])).all(axis=1)
-            felt = places.depth[:n_contacts][of_pair].max(initial=0.0)
-            seam = places.on_internal_edge[:n_contacts] & points & of_pair
-            if self.pairs[k].seams and seam.any():
+            if self.pairs[k].seams and over_seam[of_pair]:
                 continue
             begin = self._first + N_OVERLAPS * k
             free = np.flatnonzero(~contacts.listed[begin : begin + N_OVERLAPS])
-            lacks = (AS_DEEP - 1.0) * depth + _SAME if starts else BORDER
-            if len(free) and depth > felt + lacks:
+            if len(free):
                 if starts:
                     n, point, *_ = self._least_overlap(k, P)
                 found |= self._hold(contacts, k, begin + int(free[0]), n, point, P)
         return found
+
+    def _felt(self, contacts: Contacts, places: ContactFrames) -> tuple[list[float], list[bool]]:
+        """What contacts of two bodies feel [m], and whether a point of one is over a seam.
+
+        Both are in the order of `_both`, see `_places`.
+        """
+        n = contacts.n[0]
+        of = np.searchsorted(self._both, keys := _keys(contacts.bodies[:n]))
+        known = of < len(self._both)
+        known[known] = self._both[of[known]] == keys[known]
+        felt, over_seam = np.zeros(len(self._both)), np.zeros(len(self._both), bool)
+        np.maximum.at(felt, of[known], places.depth[:n][known])
+        points = contacts.features[contacts.index[:n], 0] == NONE
+        over_seam[of[known & points & places.on_internal_edge[:n]]] = True
+        return felt.tolist(), over_seam.tolist()
 
     @np.errstate(all="ignore")  # placements of a run that explodes
     def _near(self, P: np.ndarray) -> list[int]:
@@ -322,6 +335,11 @@ class SolidCalls:
         contacts.listed[c], contacts.gaps[c], contacts.held[c] = True, -np.inf, held
         contacts.planes[c] = *n, level
         return True
+
+
+def _keys(bodies: np.ndarray) -> np.ndarray:
+    """Numbers of two bodies in any order, which are shape (k, 2)."""
+    return (bodies.min(axis=1) << 32) + bodies.max(axis=1)
 
 
 def _is_in(shapes: Terrain, x: np.ndarray) -> bool:
