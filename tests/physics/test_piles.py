@@ -124,3 +124,14 @@ def test_parts_in_a_narrow_bin_are_not_thrown_to_and_fro():
     made, evaluations, halved = piles.count(piles.narrow_bin(14), 60)
     assert (made, halved <= 1) == (60, True)
     assert evaluations <= 400
+
+
+def test_steps_that_lead_to_and_fro_are_halved():
+    """Also where forces are held back, and a rim that rocks keeps its place at the second time.
+
+    Otherwise they take 697 evaluations, and some steps are halved.
+    """
+    pile = benchmark("pile")
+    counts = np.array([pile.count(pile.narrow_bin(seed), pile.BIN_STEPS) for seed in (15, 54)])
+    assert counts[:, 0].tolist() == [pile.BIN_STEPS] * 2
+    assert counts[:, 1].sum() < 600

@@ -227,15 +227,20 @@ def _keep_lost(contacts: Contacts, here: StageIterate, before: StageIterate) -> 
 
     A contact is lost where it had a force at the last point, and is beyond its features at this
     one: there it is none, or touches another feature, so that no point between both is a solution.
+    One that moves along a disc is lost where it jumps across, and stays where it was held.
     """
     n, m, some = here.places.normal, before.places.normal, False
+    arms, others = here.places.arm, before.places.arm
     for i in range(contacts.n[0]):
+        c = contacts.index[i]
         another = here.places.depth[i] <= 0.0 < before.places.depth[i]
         another = another and dot(row_of(n, i), row_of(m, i)) < _FACING
         lost = here.places.on_internal_edge[i] and not before.places.on_internal_edge[i]
-        if (lost or another) and force_of(before, i) > 0.0:
-            contacts.losses[contacts.index[i]] += 1
-            some |= contacts.losses[contacts.index[i]] >= MOST_LOSSES
+        across = contacts.rolls[c] and dot(row_of(arms, i), row_of(others, i)) < 0.0
+        if (lost or another or across) and force_of(before, i) > 0.0:
+            contacts.losses[c] += 1
+            some |= contacts.losses[c] >= MOST_LOSSES
+            contacts.rolls[c] &= not across or contacts.losses[c] < MOST_LOSSES
     return some
 
 
@@ -246,7 +251,7 @@ def _turns_back(system: System, dq: Array, last: Array, size: float, before: flo
     for l in range(dq.size):
         along += system.inertias[l] * dq[l] * last[l]
         last[l] = dq[l]
-    return size < math.inf and size > _BACK * before and -along > _BACK * size * before
+    return before < math.inf and size > _BACK * before and -along > _BACK * size * before
 
 
 @inlined
@@ -305,7 +310,8 @@ def solve_stage(
         Outcome, and whether the last point that was accepted is `there` instead of `here`.
     """
     w1 = np.empty((count_rows(system, stage), here.w.shape[1]))
-    dq, last, before = np.empty(here.v.size), np.zeros(here.v.size), math.inf
+    dq, last = np.empty(here.v.size), np.zeros(here.v.size)
+    moved, before = math.inf, math.inf  # size of the last step; inf where it was held or shorter
     _begin(system, stage, here)
     evaluations, iterations, swapped, work = 1, 0, False, 0
     over = residual_over(system, stage, here, tolerances)
@@ -323,7 +329,8 @@ def solve_stage(
         outcome, held = _iterate(system, stage, here, linear, tolerances, over, slip, w1, dq)
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
-        turns = _turns_back(system, dq, last, size, before) and over > _NEAR
+        turns = _turns_back(system, dq, last, size, moved) and over > _NEAR
+        moved = size
         kept = iterations > 1 and _keep_lost(stage.contacts, here, there)
         whole, turned = not (held or turns), turned + (turns and not kept)
         left = (size / before) ** 2 if 0.0 < before < math.inf and whole else 1.0
