@@ -132,6 +132,8 @@ def find_crossings(
     for j in range(len(b.edges)):
         x, e = edge_of(b, j)
         y, f = minus(x, centre), scaled(e, 1.0 / length(e))
+        if _is_far(radius, y, f, length(e), limit, feature_margin):
+            continue
         first = _first_part(axis, radius, y, f)
         for part in range(first, 2 * first + 1):
             if part == NEAREST:
@@ -150,6 +152,16 @@ def find_crossings(
                 gaps[n] = gap
                 n += 1
     return n
+
+
+@jit
+def _is_far(
+    radius: float, y: Vector3, f: Vector3, size: float, limit: float, margin: float
+) -> bool:
+    """Whether an edge is beyond a limit of the ball around a rim, or the ball beyond its ends."""
+    s = -dot(y, f)
+    aside = dot(y, y) - s * s
+    return max(-s, s - size) > radius + margin or aside > (radius + limit) ** 2
 
 
 @jit
