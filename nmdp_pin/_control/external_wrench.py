@@ -22,7 +22,8 @@ class Loads:
     """
 
     def __init__(self, model: pin.Model) -> None:
-        self._model = model
+        self._model, self._weightless = model, pin.Model(model)
+        self._weightless.gravity = pin.Motion.Zero()
 
     def on(self, source: CommandSource, state: State) -> Command | Loaded:
         """Source of a step whose commands hold their wrenches in `force`, too.
@@ -52,6 +53,31 @@ class Loads:
             arm, (force, torque) = R @ np.array(wrench.point), wrench.in_world(R)
             total += J.reshape(6, -1).T @ np.concatenate([force, torque + np.cross(arm, force)])
         return total
+
+    def by_configuration(self, wrenches: Sequence[ExternalWrench], q: np.ndarray) -> np.ndarray:
+        """Derivative of `generalised` by q, shape (nv, nv)."""
+        model, data, still = (
+            self._weightless,
+            self._weightless.createData(),
+            np.zeros(self._model.nv),
+        )
+        on_joints = pin.StdVec_Force([pin.Force.Zero()] * model.njoints)
+        total = np.zeros((model.nv, model.nv))
+        pin.framesForwardKinematics(model, data, q)
+        for wrench in wrenches:
+            index = frame_named(model, wrench.frame, ControlError, "a wrench")
+            J = pin.computeFrameJacobian(model, data, q, index, pin.LOCAL).reshape(6, -1)
+            R, frame = data.oMf[index].rotation, model.frames[index]
+            force, torque = (R.T @ x for x in wrench.in_world(R))
+            arm = np.array(wrench.point)
+            local = pin.Force(force, torque + np.cross(arm, force))
+            on_joints[frame.parentJoint] += frame.placement.act(local)
+            if not wrench.turned:  # in the frame it turns the other way
+                of_force = pin.skew(force) @ J[3:]
+                of_torque = pin.skew(torque) @ J[3:] + pin.skew(arm) @ of_force
+                total += J.T @ np.concatenate([of_force, of_torque])
+        pin.computeRNEADerivatives(model, data, q, still, still, on_joints)
+        return total - data.dtau_dq
 
 
 class Loaded(CommandSource):

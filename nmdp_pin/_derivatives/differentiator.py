@@ -118,8 +118,7 @@ class StepDifferentiator:
 
         Args:
             state: start of the step.
-            command: command, as in `Simulator.step`; generalised forces of its wrenches count as
-                constants, as `Command.force` does.
+            command: command, as in `Simulator.step`; of a source, wrenches are those at the end.
             h: length of the step [s].
             result: result of the step, if it exists already; None: the step is made.
             with_respect_to: names of further parameters, of `PARAMETERS`.
@@ -142,7 +141,9 @@ class StepDifferentiator:
             result = self.simulator.step(state, source, h)
         if not result.status.ok:
             return self._none(result, result.status, names)
-        source = self._loads.on(spread(self.simulator.robot, source, state, h), state)
+        spread_out = spread(self.simulator.robot, source, state, h)
+        source, wrenches = self._loads.on(spread_out, state), spread_out.at(state.t + h).wrenches
+        asked = names if "force" in names or not wrenches else (*names, "force")
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
         parts, at = list[StepDerivatives](), state
         with self._lock, np.errstate(all="ignore"):
@@ -154,7 +155,7 @@ class StepDifferentiator:
                         return self._none(result, part.status, names)
                 try:
                     found = self._integrator.response(
-                        at, source, s, part, names=names, smoothing=smoothing
+                        at, source, s, part, names=asked, smoothing=smoothing
                     )
                 except np.linalg.LinAlgError:
                     return self._none(result, Status.SINGULAR, names)
@@ -167,6 +168,12 @@ class StepDifferentiator:
                 )
                 at = part.state
         whole = functools.reduce(StepDerivatives.then, parts)
+        if wrenches:  # their Jacobians are those of the start
+            by_start, nv = self._loads.by_configuration(wrenches, state.q), len(state.v)
+            of_x, of_p = whole.dx_dx.copy(), dict(whole.parameters)
+            of_x[:, :nv] += of_p["force"] @ by_start
+            kept = {name: of_p[name] for name in names}
+            whole = replace(whole, dx_dx=of_x, parameters=kept)
         if len(parts) > 1:
             return replace(whole, one_sided=(*whole.one_sided, Switch(-1, "sub-steps")))
         return whole

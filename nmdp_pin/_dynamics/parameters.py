@@ -14,7 +14,10 @@ from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Shape, Terrain
 from nmdp_pin.errors import DerivativeError
 
-COMMAND = ("tau", "kp", "kd", "q_target", "v_target")
+MOTORS = ("tau", "kp", "kd", "q_target", "v_target")
+"""Parameters of the command that motors follow, up to their limits."""
+
+COMMAND = (*MOTORS, "force")
 """Parameters of the command, with one entry for each velocity."""
 
 MODEL = ("friction", "stiffness", "mass")
@@ -61,7 +64,7 @@ def residual_by_command(
         v: velocity, shape (nv,).
     """
     one = np.eye(len(v))
-    if name == "tau":
+    if name in ("tau", "force"):
         return -one
     if name == "v_target":
         return -one * (0.0 if command.kd is None else command.kd)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._control.controller import Command
-from nmdp_pin._dynamics.parameters import COMMAND, residual_by_command
+from nmdp_pin._dynamics.parameters import COMMAND, MOTORS, residual_by_command
 from nmdp_pin._kernels.algebra.manifold import add_turning, difference_derivative
 from nmdp_pin._kernels.contact.penalty import FRICTIONAL, PenaltyLaw
 from nmdp_pin._kernels.derivative.position_partials import StepPartials, step_partials
@@ -74,7 +74,7 @@ class StepLineariser:
         of_parameters = {}
         for name in names:
             of_parameters[name] = _of_parameter(name, smooth, command, self._n_shapes)
-            if name in COMMAND:
+            if name in MOTORS:
                 of_parameters[name] *= (smooth.start.torque.signs == 0.0)[:, None]
         return PositionPartials(
             of_q=trial.A.copy(),

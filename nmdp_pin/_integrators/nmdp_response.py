@@ -9,7 +9,13 @@ import numpy as np
 from nmdp_pin._contact import FiniteDifferences
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.compiled_system import CompiledSystem
-from nmdp_pin._dynamics.parameters import COMMAND, RELATIVE, other_systems, residual_by_command
+from nmdp_pin._dynamics.parameters import (
+    COMMAND,
+    MOTORS,
+    RELATIVE,
+    other_systems,
+    residual_by_command,
+)
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels.compiler.callbacks import register
@@ -143,12 +149,13 @@ class DifferentiableForm:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of G and r at a point by a parameter, shapes (nv, k) and (nw, k)."""
         if name in COMMAND:
-            following = (self.memory.stage.torque.signs == 0.0)[:, None]
             by_command = residual_by_command(name, self.form.tree.space, command, at.error, at.v)
+            if name in MOTORS:
+                by_command = (self.memory.stage.torque.signs == 0.0)[:, None] * by_command
             works = np.zeros((len(rates.r), len(at.v)))
             if conditions is not None:
                 works = conditions.by_command(name)
-            return following * by_command, works
+            return by_command, works
         of_G, of_r = [], []
         for *pair, apart in self._forms(name):
             (G1, r1), (G0, r0) = (

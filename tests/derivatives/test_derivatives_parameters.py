@@ -11,6 +11,7 @@ from tight_solves import TIGHT
 
 from nmdp_pin._contact import FiniteDifferences, FrictionCone, Penalty
 from nmdp_pin._control import Command
+from nmdp_pin._control.controller import ExternalWrench
 from nmdp_pin._robot import free_body
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
@@ -36,6 +37,7 @@ STEPS = {  # of the differences: a change of the step's end of about 1e-6
     "kd": 1e-2,
     "q_target": 1e-5,
     "v_target": 1e-4,
+    "force": 1e-2,
     "friction": 1e-6,
     "stiffness": 1e-6,
     "mass": 1e-5,
@@ -55,7 +57,7 @@ def changed(sim, command, name, index, step):
         dq = np.zeros(robot.model.nv)
         dq[index] = step
         return sim, replace(command, q_target=pin.integrate(robot.model, command.q_target, dq))
-    if name in ("tau", "kp", "kd", "v_target"):
+    if name in ("tau", "kp", "kd", "v_target", "force"):
         value = getattr(command, name)
         value = np.zeros(robot.model.nv) if value is None else value.copy()
         value[index] += step
@@ -116,6 +118,37 @@ def test_parameters(method, order, name):
     expected = np.array(expected).T
     assert np.abs(expected).max() > 0.0
     assert scenes.error(D[:, columns] * unit, expected, H, of_state=False) <= RELATIVE
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["along the world", "along the link"])
+@pytest.mark.parametrize(
+    ("method", "order"), [("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 2), ("pbd", 1), ("pbfd", 1)]
+)
+def test_wrenches_act_where_the_start_is(method, order, turned):
+    """What a link feels of a push at the start of a step depends on its pose there."""
+    sim, state, command = scenes.standing("free-flyer", method, True, order)
+    above = state.q + np.eye(len(state.q))[2]  # in the air [m]
+    state = sim.state(above, np.random.default_rng(0).standard_normal(len(state.v)))
+    wrench = ExternalWrench(
+        force=(30.0, -20.0, 10.0),
+        torque=(5.0, 2.0, -8.0),
+        frame=sim.robot.model.names[-1],
+        point=(0.1, 0.2, -0.1),
+        turned=turned,
+    )
+    scenes.check(sim, state, replace(command, wrenches=(wrench,)), H)
+
+
+def test_forces_act_beside_motors_at_their_limits():
+    """A motor at its limit gives no more; a push is added to it."""
+    robot = samples.robot("chain fixed")
+    limits = replace(robot.limits, effort=np.full(robot.model.nv, 1e-2))
+    far, law = Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6)
+    sim = Simulator(replace(robot, limits=limits), far, law, vi_newton=TIGHT)
+    state, one = sim.state(), np.ones(robot.model.nv)
+    found = step_derivatives(sim, state, Command(tau=one), H, with_respect_to=("tau", "force"))
+    assert np.all(found.parameters["tau"] == 0.0)
+    assert np.linalg.matrix_rank(found.parameters["force"]) == robot.model.nv
 
 
 def test_friction_of_ice():
