@@ -16,6 +16,11 @@ class ContactLaw:
         """Number of weights of one contact."""
         return 0
 
+    @property
+    def power(self) -> float:
+        """Exponent p of the penetration in the largest normal force, or in that of a penalty."""
+        return 1.0
+
 
 @dataclass(frozen=True)
 class DryFriction(ContactLaw):

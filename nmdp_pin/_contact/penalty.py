@@ -48,6 +48,11 @@ class Penalty(ContactLaw):
         if self.friction_stiffness is None:
             _check_proportional(self.alpha, self.gamma, "give friction_stiffness")
 
+    @property
+    def power(self) -> float:
+        """See `ContactLaw.power`."""
+        return self.alpha
+
     def for_load(self, load: float) -> "Penalty":
         """Copy of the law with the normal stiffness for what presses at most [N]."""
         if self.normal_stiffness is not None:
