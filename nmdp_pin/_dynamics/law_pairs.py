@@ -48,7 +48,7 @@ def stiffnesses_of(system: System[Any]) -> np.ndarray:
     if type(law) is FrictionCone:  # what is derived from it may differ
         own = law.stiffness
     elif isinstance(law, Penalty):
-        own = law.normal_stiffness
+        own = float(law.normal_stiffness or np.nan)
     result: np.ndarray = np.where(np.isnan(stated), own, stated)
     return result
 

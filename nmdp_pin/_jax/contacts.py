@@ -157,12 +157,13 @@ def _spheres(
     """The spheres, their bodies and those of what they touch, and their penetrations [m]."""
     ends = _bodies(scene.structure)
     columns = scene.points, scene.radii, scene.shapes[16], scene.stiffness
-    points, radii, *of_pairs = (x[..., None] for x in columns)
+    points, radii, friction, stiffness = (x[..., None] for x in columns)
     centre = place(relative(P[:, :, ends[1]], P[:, :, ends[0]]), points)
     surface = _surfaces(scene, listed.sides, centre)
     distance, _ = distance_to(surface, centre)
     lost = ~(jnp.abs(centre).sum(0) < LOST)
-    return Points(points, radii, *of_pairs, surface), ends, jnp.where(lost, -1.0, radii - distance)
+    at = Points(points, radii, friction, stiffness, surface)
+    return at, ends, jnp.where(lost, -1.0, radii - distance)
 
 
 def _with_held(
@@ -179,9 +180,9 @@ def _with_held(
     m, none = len(carriers), jnp.zeros_like(held.points)
     rest = (None,) * 3 if spheres.surface.bend is None else (none, none, none[0])
     columns = scene.box_friction, scene.box_stiffness
-    of_pairs = (jnp.tile(x, m // len(x))[:, None] for x in columns)
+    friction, stiffness = (jnp.tile(x, m // len(x))[:, None] for x in columns)
     surface = Surface(held.planes[:3], held.planes[3], *rest)
-    own = Points(held.points, jnp.zeros((m, 1), P.dtype), *of_pairs, surface)
+    own = Points(held.points, jnp.zeros((m, 1), P.dtype), friction, stiffness, surface)
 
     def joined(a: Array, b: Array) -> Array:
         lanes = max(a.shape[-1], b.shape[-1])
