@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pairwise import pairwise
-from tight_solves import TIGHT
 
 from nmdp_pin import (
     Penalty,
@@ -20,6 +19,7 @@ from nmdp_pin import (
 )
 from nmdp_pin._contact import AnisotropicCone, DryFriction, FrictionCone, Mixed
 from nmdp_pin._dynamics.geometry.candidates import candidates_of
+from nmdp_pin._integrators.vi_newton import ViNewton
 from nmdp_pin._runs.run_warnings import start_warnings
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import Box, Plane, Sphere, Terrain
@@ -33,9 +33,11 @@ TOP, SLAB, GROUND = 2e5, 3e4, 5e4  # [N/m]
 MASS, BELOW = 1.0, 3.0  # [kg]
 LAW = FrictionCone(stiffness=1e6, power=1)
 AT_REST = 1e-6  # relative error of a depth after two seconds
+PRESSED = 1e-4  # likewise, of what swings on its penalty forces
 SAME = 1e-9  # [m] by which depths differ whose equations are solved in another order
-DERIVED = 1e-6  # error of a derivative against differences
-NEAR = 3e-7  # [-] half the distance of these, relative to the sizes of a state
+DERIVED = 5e-7  # error of a derivative against differences
+TIGHT = ViNewton(tolerance=1e-13, slip=1e-12)
+NEAR = 1e-5  # [-] half the distance of these, relative to the sizes of a state
 
 
 def series(*stiffnesses, power=1):
@@ -90,23 +92,26 @@ def test_a_stack_of_unlike_softness_sinks_in_closed_form(method, h, order, liste
     assert top - slab == pytest.approx(of_top, rel=AT_REST)
 
 
-@pytest.mark.parametrize("power", [1, 2, 3])
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbfd", "pbd"])
+@pytest.mark.parametrize(
+    ("method", "power"),
+    [*itertools.product(["ne-nmdp"], [1, 2, 3]), *itertools.product(["pbfd", "pbd"], [1.5, 2.0])],
+)
 def test_two_unlike_balls_that_are_pressed_together(method, power):
     """Their depths add up: d = (F / k_1)^(1/p) + (F / k_2)^(1/p), whichever is listed first."""
-    if method != "ne-nmdp" and power == 1:
-        power = 1.5  # exponents of penalties are above 1
-    force, soft, hard = 20.0, 1e4, 3e5
-    law = (
-        FrictionCone(stiffness=1e9, power=power)
-        if method == "ne-nmdp"
-        else Penalty(normal_stiffness=1e9, alpha=power, gamma=power - 1.0)
-    )
-    found = []
-    for first, second in ((soft, hard), (hard, soft)):
+    force, depths = 20.0, (1e-3, 4e-4)
+    if method == "ne-nmdp":
+        law = FrictionCone(stiffness=1e9, power=power)
+    else:
+        law = Penalty(normal_stiffness=1e9, alpha=power, gamma=power - 1.0)
+    for own in (depths, depths[::-1]):
         balls = [
-            free_body(name, Sphere(radius=0.1, stiffness=k), mass=1.0, position=(x, 0.0, 0.0))
-            for name, k, x in (("a", first, 0.0), ("b", second, 0.2))
+            free_body(
+                name,
+                Sphere(radius=0.1, stiffness=force / depth**power),
+                mass=1.0,
+                position=(x, 0.0, 0.0),
+            )
+            for name, depth, x in zip("ab", own, (0.0, 0.2), strict=True)
         ]
         scene = touching(together(balls[0], balls[1:]))
         sim = Simulator(scene, Terrain([Plane(height=-9.0)]), law, method)
@@ -116,14 +121,13 @@ def test_two_unlike_balls_that_are_pressed_together(method, power):
             wrenches=tuple(ExternalWrench(frame=name, force=(f, 0.0, 0.0)) for name, f in pushes)
         )
         state = sim.state()
-        for _ in range(400):
-            result = sim.step(state, command, 0.005)
+        for _ in range(200):
+            result = sim.step(state, command, 0.01)
             assert result.status.ok
             state = result.state
         a, b = (scene.model.joints[scene.model.getJointId(base_of(scene, n))] for n in "ab")
-        found.append(0.2 - (state.q[b.idx_q] - state.q[a.idx_q]))
-    expected = (force / soft) ** (1.0 / power) + (force / hard) ** (1.0 / power)
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+        found = 0.2 - (state.q[b.idx_q] - state.q[a.idx_q])
+        assert found == pytest.approx(sum(depths), rel=PRESSED)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +209,7 @@ def test_a_part_and_pads_have_one_stiffness_at_any_size(edge, part, pads):
 
 
 def test_stiffnesses_of_terrain_and_pairs_of_scenarios():
-    """They are those of `with_stiffnesses`, also infinite; a pair that is given twice is refused."""
+    """They are those of `with_stiffnesses`, inf too; a pair that is given twice is refused."""
     pairs = 'stiffness.pairs=[["cube", "terrain", inf]]'
     given = ["terrain.shapes.0.stiffness=2e5", pairs]
     scenario = Scenario.load("gripper-pick", overrides=given)
@@ -217,18 +221,18 @@ def test_stiffnesses_of_terrain_and_pairs_of_scenarios():
         Scenario.load("gripper-pick", overrides=[twice]).build(visuals=False)
 
 
-def test_links_of_a_scene_have_the_stiffness_of_its_options(tmp_path):
-    """Of a robot whose file is a scene, as of one whose links may touch."""
-    finger = touching(
-        together(load_robot("finger"), [block("block", 0.1, 0.0, None)]),
-        [("tip", "block")],
-        stiffness=3e4,
-    )
+def test_links_that_may_touch_have_the_stiffness_of_their_option():
+    """On the block, which states none, and on the ground; the block on the ground has the law's."""
+    block_alone = block("block", 0.1, 0.0, None)
+    scene = together(load_robot("finger"), [block_alone])
+    finger = touching(scene, [("tip", "block")], stiffness=3e4)
     pairs = candidates_of(finger, Terrain([Plane()]))
-    between = (pairs.bodies > 0).all(axis=1)
-    assert between.any()
-    assert set(pairs.stiffness[between].tolist()) == {3e4}
-    assert np.isnan(pairs.stiffness[~between]).all()
+    tip = (pairs.bodies == finger.model.frames[finger.model.getFrameId("tip")].parentJoint).any(
+        axis=1
+    )
+    assert tip.any()
+    assert set(pairs.stiffness[tip].tolist()) == {3e4}
+    assert np.isnan(pairs.stiffness[~tip]).all()
 
 
 SOFT = Terrain([Plane(stiffness=GROUND)])
@@ -266,22 +270,20 @@ def test_rigid_bodies_need_forces_as_unknowns():
         Simulator(body, Terrain([Plane()]), Penalty(normal_stiffness=1e6), "pbfd")
 
 
-def slid(method, order=1, stated=True):
-    """A box that slides and turns on a slab, in soft contacts of unlike softness."""
-    top, slab = (TOP, SLAB) if stated else (None, None)
-    scene = touching(
-        together(block("top", 0.2, 0.1, top), [block("slab", 1.0, 0.0, slab, mass=BELOW)])
-    )
+def pressed_in(method, order=1, below=SLAB):
+    """A ball that slides down on another one; both still sink, so that no contact is at a kink."""
+    balls = [
+        free_body(name, Sphere(radius=0.1, friction=0.5, stiffness=k), mass=1.0, position=place)
+        for name, k, place in (("top", TOP, (0.02, 0.01, 0.2988)), ("below", below, (0, 0, 0.1)))
+    ]
     law = LAW if method.endswith("nmdp") else Penalty(normal_stiffness=1e6)
     options = {"vi_newton": TIGHT, "order": order} if method.endswith("nmdp") else {}
     options |= {} if method.endswith("nmdp") else {"tolerance": 1e-12}
-    ground = Terrain([Plane(friction=2.0)])  # which states no stiffness
-    sim = Simulator(scene, ground, law, method, **options)
-    state = sim.state()
-    state = replace(state, v=np.r_[0.7, 0.3, 0.0, 0.1, -0.1, 1.0, np.zeros(6)])
-    for _ in range(8):
-        state = sim.step(state, None, 0.005).state
-    return sim, state
+    ground = Terrain([Plane()])  # which states no stiffness
+    sim = Simulator(touching(together(balls[0], balls[1:])), ground, law, method, **options)
+    q, v = sim.state().q.copy(), np.r_[0.7, 0.3, -0.9, 0.1, -0.1, 1.0, 0.0, 0.1, -0.5, np.zeros(3)]
+    q[[2, 9]] -= 3e-4, 1e-4
+    return sim, sim.state(q, v)
 
 
 @pytest.mark.parametrize(
@@ -289,11 +291,12 @@ def slid(method, order=1, stated=True):
 )
 def test_derivatives_are_those_of_differences(method, order):
     """By the state, of a box on a slab of other softness."""
-    sim, state = slid(method, order)
+    sim, state = pressed_in(method, order)
     h, space = 0.005, sim.vector
     result = sim.step(state, None, h)
     found = StepDifferentiator(sim)(state, None, h, result=result)
-    assert result.status.ok and found.status.ok
+    assert result.status.ok
+    assert found.status.ok
     x, x1 = space.pack(state), space.pack(result.state)
     for d in np.random.default_rng(1).standard_normal((3, space.ndx)):
         d[: space.nv] *= h
@@ -309,10 +312,10 @@ def test_derivatives_are_those_of_differences(method, order):
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "pbfd", "pbd"])
 def test_derivatives_by_the_stiffness_of_the_law(method):
     """They are those of pairs that state none; without these they are zero."""
-    sim, state = slid(method)
+    sim, state = pressed_in(method, below=None)
     h, names = 0.005, ("stiffness",)
     own = float(getattr(sim.contact, "stiffness", None) or sim.contact.normal_stiffness)
-    for stated in ({}, {("slab", "terrain"): GROUND}):
+    for stated in ({}, {("below", "terrain"): GROUND}):
         robot = with_stiffnesses(touching(sim.robot), stated)
         other = Simulator(robot, sim.terrain, sim.contact, method, **sim.options)
         result = other.step(state, None, h)
@@ -331,7 +334,7 @@ def test_derivatives_by_the_stiffness_of_the_law(method):
 
 def test_with_parameters_and_rollouts_keep_stated_stiffnesses():
     """A new stiffness is that of pairs that state none; rollouts make the same steps."""
-    sim, state = slid("ne-nmdp")
+    sim, state = pressed_in("ne-nmdp", below=None)
     softer = sim.with_parameters(stiffness=5e4)
     fresh = Simulator(sim.robot, sim.terrain, replace(LAW, stiffness=5e4), **sim.options)
     before, after = sim.integrator.candidates.stiffness, softer.integrator.candidates.stiffness
@@ -347,7 +350,7 @@ def test_with_parameters_and_rollouts_keep_stated_stiffnesses():
         ends.append(made.vector.pack(end))
     np.testing.assert_array_equal(*ends)
     for n_jobs in (1, 2):
-        found = rollout(softer, [state], h=0.005, steps=5, n_jobs=n_jobs, backend="processes")
+        found = rollout(softer, [state], h=0.005, steps=5, n_jobs=n_jobs)
         np.testing.assert_array_equal(found.x[0, -1], ends[0])
 
 
