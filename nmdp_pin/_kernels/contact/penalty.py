@@ -103,8 +103,7 @@ def measure(
         radius: radius of the sphere [m].
         t: output, the contact.
     """
-    n, sizes = t.n, t.sizes
-    x, y, z = u[0], u[1], u[2]
+    n, sizes, x, y, z = t.n, t.sizes, u[0], u[1], u[2]
     for i in range(3):
         t.arm[i] = radius * n[i]
     if radius > 0.0:
@@ -246,10 +245,9 @@ def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: Array, D: Array) ->
     """
     d, r, slope = t.sizes[PENETRATION], t.sizes[RADIUS], t.sizes[STEEPNESS]
     p, q = t.sizes[LOAD], t.sizes[DRAG]
-    dF = D[:3]
+    dF, bent = D[:3], t.sizes[CURVED] > 0.0
     slip_derivative(t, dF)
     stretch_along_slip(t, law.beta - 1.0, dF)
-    bent = t.sizes[CURVED] > 0.0
     for i in range(3):
         at = (law.gamma + 1.0) * q / d * t.slip[i] - slope * t.n[i]
         for j in range(6):
