@@ -64,8 +64,8 @@ class RobotKeys(OptionsSection):
     )
     link_stiffness: PositiveOrInfinite | None = Field(
         None,
-        description="contact stiffness of these links, inf: rigid; the default is that of what "
-        "they touch [N/m^p, p being the exponent of the contact law]",
+        description="contact stiffness of the links that bodies may touch, inf: rigid; the default "
+        "is that of what they touch [N/m^p, p being the exponent of the contact law]",
     )
     scene: Flag = Field(
         False,
