@@ -18,7 +18,7 @@ class ContactLaw:
 
     @property
     def power(self) -> float:
-        """Exponent p of the penetration in the largest normal force, or in that of a penalty."""
+        """Exponent p of the penetration in normal forces, or in the largest ones."""
         return 1.0
 
 

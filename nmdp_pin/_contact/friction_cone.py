@@ -73,8 +73,8 @@ class FrictionCone(WrenchSpace):
     `ne-mdp` and the papers' objectives, take six where none are given.
 
     Args:
-        stiffness: k [N/m^power]; inf is a rigid contact, which the NMDP methods have with the
-            objective "dissipation".
+        stiffness: k of pairs of bodies that state none [N/m^power]; inf is a rigid contact, which
+            the NMDP methods have with the objective "dissipation".
         power: exponent p of the penetration; 3 makes the bound twice differentiable at touch.
         directions: number of tangents t_j; None: the cone is round.
         zeta: force without contact, up to 5 cm from a surface, in units of d^p; 0 is physical.
