@@ -70,7 +70,7 @@ def base_of(robot, name):
 @pairwise(
     {
         "method": ["ne-nmdp", "pbd-nmdp", "ne-zonmdp", "ne-mdp"],
-        "h": [0.002, 0.01, 0.03],
+        "h": [0.005, 0.01, 0.03],
         "order": [1, 2],
         "listed": [*itertools.permutations(("top", "slab"))],
         "edges": [(0.2, 1.0), (0.3, 0.2)],
