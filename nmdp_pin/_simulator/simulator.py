@@ -60,6 +60,7 @@ class Simulator:
 
     Raises:
         IntegratorError: the method or an option is unknown, or the law is of another kind.
+        ContactError: bodies state a contact stiffness, which the law does not take.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ def pair_stiffnesses(
     """
     stated = stated_values(surfaces, "stiffness", np.nan)
     one, other = stated[touched], stated[own]
-    with np.errstate(divide="ignore"):  # two rigid sides
+    with np.errstate(divide="ignore", over="ignore"):  # of two rigid sides, or next to none
         series = (one ** (-1.0 / power) + other ** (-1.0 / power)) ** -power
     alone: np.ndarray = np.where(np.isnan(one), other, one)
     result: np.ndarray = np.where(np.isnan(series), alone, series)
