@@ -27,10 +27,10 @@ if TYPE_CHECKING:  # what type checkers and editors read; at run time `_HOMES` s
     from nmdp_pin._robot.catalog import bundled_robots, example_robots
     from nmdp_pin._robot.check import check_robot
     from nmdp_pin._robot.free_body import free_body, together
-    from nmdp_pin._robot.friction_pairs import with_frictions
     from nmdp_pin._robot.loading import load_robot
     from nmdp_pin._robot.loop import Connect, Coupling, Distance, Weld
     from nmdp_pin._robot.loop_closure import with_loops
+    from nmdp_pin._robot.pair_tables import with_frictions, with_stiffnesses
     from nmdp_pin._robot.scene import load_scene
     from nmdp_pin._runs.failed_step import FailedStep
     from nmdp_pin._runs.motion import motion_of
@@ -114,6 +114,7 @@ __all__ = [
     "touching",
     "with_frictions",
     "with_loops",
+    "with_stiffnesses",
 ]
 
 _HOMES = {
@@ -130,10 +131,10 @@ _HOMES = {
         "_robot.catalog": "bundled_robots example_robots",
         "_robot.check": "check_robot",
         "_robot.free_body": "free_body together",
-        "_robot.friction_pairs": "with_frictions",
         "_robot.loading": "load_robot",
         "_robot.loop": "Connect Coupling Distance Weld",
         "_robot.loop_closure": "with_loops",
+        "_robot.pair_tables": "with_frictions with_stiffnesses",
         "_robot.scene": "load_scene",
         "_runs.failed_step": "FailedStep",
         "_runs.motion": "motion_of",

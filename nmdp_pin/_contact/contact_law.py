@@ -16,6 +16,11 @@ class ContactLaw:
         """Number of weights of one contact."""
         return 0
 
+    @property
+    def power(self) -> float:
+        """Exponent p of the penetration in normal forces, or in the largest ones."""
+        return 1.0
+
 
 @dataclass(frozen=True)
 class DryFriction(ContactLaw):

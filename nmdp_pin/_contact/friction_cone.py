@@ -73,8 +73,8 @@ class FrictionCone(WrenchSpace):
     `ne-mdp` and the papers' objectives, take six where none are given.
 
     Args:
-        stiffness: k [N/m^power]; inf is a rigid contact, which the NMDP methods have with the
-            objective "dissipation".
+        stiffness: k of pairs of bodies that state none [N/m^power]; inf is a rigid contact, which
+            the NMDP methods have with the objective "dissipation".
         power: exponent p of the penetration; 3 makes the bound twice differentiable at touch.
         directions: number of tangents t_j; None: the cone is round.
         zeta: force without contact, up to 5 cm from a surface, in units of d^p; 0 is physical.
@@ -121,10 +121,9 @@ class FrictionCone(WrenchSpace):
 
     @functools.cached_property
     def cone(self) -> Cone:
-        """Parameters as the kernels take them."""
+        """Parameters as the kernels take them, without the stiffness, which pairs have."""
         return Cone(
             self._tangents,
-            self.stiffness,
             int(self.power),
             self.zeta,
             self.directions or 0,
@@ -149,6 +148,7 @@ class FrictionCone(WrenchSpace):
         V = np.empty((len(contacts.depth), 3, self.n_vertices))
         all_vertices(
             self.cone,
+            float(self.stiffness),
             np.ascontiguousarray(contacts.depth),
             np.ascontiguousarray(contacts.normal),
             np.ascontiguousarray(contacts.friction),
@@ -161,6 +161,7 @@ class FrictionCone(WrenchSpace):
         D = np.empty((len(contacts.depth), 3, 3))
         all_derivatives(
             self.cone,
+            float(self.stiffness),
             np.ascontiguousarray(contacts.depth),
             np.ascontiguousarray(contacts.normal),
             _FLAT if contacts.curvature is None else np.ascontiguousarray(contacts.curvature),

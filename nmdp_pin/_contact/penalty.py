@@ -21,9 +21,9 @@ class Penalty(ContactLaw):
     grows with the speed, and nothing sticks.
 
     Args:
-        normal_stiffness: C_perp [N/m^alpha]; None: one contact carries the whole robot, or the
-            largest effort of a slide if that is more, at a depth of 1 mm; where hinges press
-            harder than the weight, give it.
+        normal_stiffness: C_perp of pairs of bodies that state none [N/m^alpha]; None: one
+            contact carries the whole robot, or the largest effort of a slide if that is more, at a
+            depth of 1 mm; where hinges press harder than the weight, give it.
         friction_stiffness: C_par [N/m^(beta + gamma + 1)], the same for all contacts; None: that
             of dry friction with the coefficient of the terrain at `slip_speed`.
         slip_speed: speed at which friction is that of dry friction [m/s].
@@ -47,6 +47,11 @@ class Penalty(ContactLaw):
         check_fields(self, ContactError)
         if self.friction_stiffness is None:
             _check_proportional(self.alpha, self.gamma, "give friction_stiffness")
+
+    @property
+    def power(self) -> float:
+        """See `ContactLaw.power`."""
+        return self.alpha
 
     def for_load(self, load: float) -> "Penalty":
         """Copy of the law with the normal stiffness for what presses at most [N]."""

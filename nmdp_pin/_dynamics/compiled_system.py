@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._contact.contact_law import DryFriction
 from nmdp_pin._contact.friction_cone import FrictionCone
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import Command
@@ -21,6 +20,7 @@ from nmdp_pin._dynamics.commands import (
 from nmdp_pin._dynamics.geometry.candidates import n_contacts_of, new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import most_dofs, scales_of, tree_of
+from nmdp_pin._dynamics.law_pairs import pairs_of
 from nmdp_pin._dynamics.loops import held_loops
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
 from nmdp_pin._dynamics.scripts import idle_pairs, scripted_dofs
@@ -28,8 +28,7 @@ from nmdp_pin._dynamics.surface_twists import surface_twists
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.compiler.callbacks import register
 from nmdp_pin._kernels.contact.friction_cone import Cone
-from nmdp_pin._kernels.geometry.contacts import REACH, ContactPairs, Contacts
-from nmdp_pin._kernels.geometry.shape_table import INDEX
+from nmdp_pin._kernels.geometry.contacts import REACH, Contacts
 from nmdp_pin._kernels.step import stage_records
 from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._kernels.step.stage_records import (
@@ -51,24 +50,7 @@ _RIGID = (
     "a rigid contact (stiffness = inf, static_depth = 0) has no vertices: use an NMDP method with "
     "objective 'dissipation' and zeta = 0, or give a finite stiffness"
 )
-NO_CONE = Cone(np.zeros((2, 1)), 0.0, 1, 0.0, 0, 0.0, 1.0)
-
-
-def _pairs_of(system: System[Any], reach: float) -> ContactPairs:
-    """Pairs that may touch, with what their contact law says of them."""
-    law, pairs = system.law, system.pairs
-    distant = type(law) is not FrictionCone or law.zeta > 0.0
-    all_act = distant or reach == np.inf
-    return replace(
-        pairs,
-        reach=reach,
-        distant=distant,
-        solids_of=np.full_like(pairs.solids_of, -1) if all_act else pairs.solids_of,
-        rolling=type(law) in (FrictionCone, DryFriction),
-        rise=law.rise_rates(pairs.points, pairs.kinds[pairs.surfaces, INDEX])
-        if isinstance(law, WrenchSpace)
-        else pairs.rise,
-    )
+NO_CONE = Cone(np.zeros((2, 1)), 1, 0.0, 0, 0.0, 1.0)
 
 
 class CompiledSystem:
@@ -100,14 +82,14 @@ class CompiledSystem:
         robot, law = system.robot, system.law
         # Cones are compiled; a law that is derived from them may differ.
         self.forces = type(law) is FrictionCone and not weights and law.zeta == 0.0
-        if type(law) is FrictionCone and not (self.forces or law.stiffness < np.inf):
-            raise IntegratorError(_RIGID)
         self.system, self.model = system, robot.model
         self.material, self.zeroth_order = material, zeroth_order
         self.m = 3 if self.forces else max(law.n_vertices, 1)  # of a row, of joints as well
         self.pinocchio = PinocchioCalls(robot)
         inertia, self.scripted = inertia_at(robot.model, robot.standing), scripted_dofs(robot)
-        self.candidates = _pairs_of(system, float(reach))
+        self.candidates = pairs = pairs_of(system, float(reach))
+        if type(law) is FrictionCone and not (self.forces or (pairs.stiffness < np.inf).all()):
+            raise IntegratorError(_RIGID)
         self.surfaces = surface_twists(system.robot, system.terrain, self.candidates)
         self.joints = joints_of(robot, inertia)
         # Laws of other kinds have no vertices.
@@ -152,7 +134,7 @@ class CompiledSystem:
         result, inertia = copy.copy(self), inertia_at(robot.model, robot.standing)
         result.system, result.model = system, robot.model
         if system.law is not old.law or system.pairs is not old.pairs:
-            result.candidates = _pairs_of(system, self.candidates.reach)
+            result.candidates = pairs_of(system, self.candidates.reach)
         result.tree = tree_of(robot, inertia, known=self.tree)
         result.joints = joints_of(robot, inertia, known=self.joints)
         result.pinocchio = calls = PinocchioCalls(robot)

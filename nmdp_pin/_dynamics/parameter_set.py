@@ -34,7 +34,8 @@ class ParameterSet:
         armature: inertia of the rotors [kg m^2 or kg], by joint, or shape (nv,).
         limits: bounds of the joints.
         gravity: acceleration of gravity [m/s^2], shape (3,).
-        stiffness: k of a friction cone [N/m^power], or C_perp of a penalty law [N/m^alpha].
+        stiffness: k of a friction cone [N/m^power], or C_perp of a penalty law [N/m^alpha], of
+            pairs of bodies that state none.
 
     Raises:
         ParameterError: a parameter does not fit the system.

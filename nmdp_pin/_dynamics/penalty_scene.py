@@ -9,6 +9,7 @@ from nmdp_pin._dynamics.commands import length_of_commands, new_commands, new_to
 from nmdp_pin._dynamics.geometry.candidates import n_contacts_of, new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
+from nmdp_pin._dynamics.law_pairs import stiffnesses_of
 from nmdp_pin._dynamics.surface_twists import surface_twists
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.contact.penalty import PenaltyLaw
@@ -47,6 +48,12 @@ def scene_of(
     inertia = inertia_at(robot.model, robot.standing)
     if law.normal_stiffness is None:
         raise ContactError("the normal stiffness is not known; use law.for_load(load)")
+    stiffness = stiffnesses_of(system)
+    if np.isinf(stiffness).any():
+        raise ContactError(
+            "a body or a pair of bodies has a stiffness of inf, and penalty forces know no rigid "
+            "contact: give a finite stiffness, or use an NMDP method"
+        )
     joints = joints_of(robot, inertia, known=known.joints if known else None)
     loops = joints.loops
     softer = np.where(loops.grips, _SOFTER_GRIPS, np.where(loops.springs, 1.0, _SOFTER))
@@ -54,12 +61,11 @@ def scene_of(
     loops = replace(loops, compliance=softer * loops.compliance)
     return Scene(
         tree=tree_of(robot, inertia, known=known.tree if known else None),
-        candidates=system.pairs,
+        candidates=replace(system.pairs, stiffness=stiffness),
         surfaces=surface_twists(robot, system.terrain, system.pairs),
         joints=replace(joints, loops=loops),
         law=PenaltyLaw(
             kind=kind,
-            stiffness=float(law.normal_stiffness),
             friction=-1.0 if law.friction_stiffness is None else float(law.friction_stiffness),
             slip_speed=float(law.slip_speed),
             alpha=float(law.alpha),

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control.controller import Command
-from nmdp_pin._dynamics.parameters import COMMAND, MOTORS, residual_by_command
+from nmdp_pin._dynamics.parameters import COMMAND, MOTORS, residual_by_command, shapes_of
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.algebra.manifold import add_turning, difference_derivative
-from nmdp_pin._kernels.contact.penalty import FRICTIONAL, PenaltyLaw
+from nmdp_pin._kernels.contact.penalty import FRICTIONAL
 from nmdp_pin._kernels.derivative.position_partials import StepPartials, step_partials
 from nmdp_pin._kernels.step.inertia import inertial_gradient
 from nmdp_pin._kernels.step.position_contacts import write_contact_forces
@@ -47,12 +49,12 @@ class StepLineariser:
 
     Args:
         step: the step, which is evaluated at its end before.
-        n_shapes: number of shapes that may be touched, each with a friction coefficient.
+        system: simulated system, each of whose shapes has a friction coefficient.
     """
 
-    def __init__(self, step: PositionStep, n_shapes: int) -> None:
+    def __init__(self, step: PositionStep, system: System[Penalty]) -> None:
         joints, nv = step.scene.joints, len(step.r)
-        self._step, self._n_shapes = step, n_shapes
+        self._step, self._system = step, system
         free, none = np.full(nv, np.inf), np.zeros_like(joints.friction)
         scene = replace(step.scene, joints=replace(joints, friction=none, effort=free))
         self._smooth = replace(step, scene=scene, start=copy.deepcopy(step.start))
@@ -73,7 +75,7 @@ class StepLineariser:
             raise np.linalg.LinAlgError("the velocity at the start turns by a full revolution")
         of_parameters = {}
         for name in names:
-            of_parameters[name] = _of_parameter(name, smooth, command, self._n_shapes)
+            of_parameters[name] = _of_parameter(name, smooth, command, self._system)
             if name in MOTORS:
                 of_parameters[name] *= (smooth.start.torque.signs == 0.0)[:, None]
         return PositionPartials(
@@ -95,7 +97,9 @@ def _touching(step: PositionStep) -> np.ndarray:
     return result
 
 
-def _of_parameter(name: str, step: PositionStep, command: Any, n_shapes: int) -> np.ndarray:
+def _of_parameter(
+    name: str, step: PositionStep, command: Any, system: System[Penalty]
+) -> np.ndarray:
     """dr/dp, shape (nv, k)."""
     scene, torque, trial, nv = step.scene, step.start.torque, step.trial, len(step.start.v0)
     frictional = scene.law.kind == FRICTIONAL
@@ -114,23 +118,30 @@ def _of_parameter(name: str, step: PositionStep, command: Any, n_shapes: int) ->
         return found
     if name == "mass":
         return _of_masses(step)
+    index, places = step.ref.contacts.index[: step.ref.contacts.n[0]], trial.places
     if name == "stiffness":
-        unit, none = (_wrenches(step, replace(scene.law, stiffness=s)) for s in (1.0, 0.0))
-        return -_generalised(step, unit - none)[:, None]
-    result = np.zeros((nv, n_shapes))
-    n, places = step.ref.contacts.n[0], trial.places
-    friction, shape = places.friction.copy(), scene.candidates.rubbing[step.ref.contacts.index[:n]]
-    try:
-        parts = []
-        for value in (1.0, 0.0):
-            places.friction[:] = value
-            parts.append(_wrenches(step, scene.law))
-    finally:
-        places.friction[:] = friction
-    for index in np.unique(shape[shape >= 0]):
-        own = np.where((shape == index)[:, None], parts[0] - parts[1], 0.0)
-        result[:, index] = -_generalised(step, own)
+        own = np.isnan(system.pairs.stiffness[index])  # those that have the law's
+        by_stiffness = _by_unit(step, places.stiffness)
+        return -_generalised(step, np.where(own[:, None], by_stiffness, 0.0))[:, None]
+    result, shape = np.zeros((nv, len(shapes_of(system)))), scene.candidates.rubbing[index]
+    by_friction = _by_unit(step, places.friction)
+    for number in np.unique(shape[shape >= 0]):
+        own = (shape == number)[:, None]
+        result[:, number] = -_generalised(step, np.where(own, by_friction, 0.0))
     return result
+
+
+def _by_unit(step: PositionStep, values: np.ndarray) -> np.ndarray:
+    """Derivative of the contacts' wrenches, (n, 6), by values in which they are linear, (n,)."""
+    kept, parts = values.copy(), []
+    try:
+        for value in (1.0, 0.0):
+            values[:] = value
+            parts.append(_wrenches(step))
+    finally:
+        values[:] = kept
+    difference: np.ndarray = parts[0] - parts[1]
+    return difference
 
 
 def _of_masses(step: PositionStep) -> np.ndarray:
@@ -152,10 +163,10 @@ def _of_masses(step: PositionStep) -> np.ndarray:
     return result
 
 
-def _wrenches(step: PositionStep, law: PenaltyLaw) -> np.ndarray:
-    """Wrenches of the contacts at the world's origin under another law, shape (n, 6)."""
+def _wrenches(step: PositionStep) -> np.ndarray:
+    """Wrenches of the contacts at the world's origin, shape (n, 6)."""
     trial = replace(step.trial, forces=copy.deepcopy(step.trial.forces))
-    write_contact_forces(replace(step, scene=replace(step.scene, law=law), trial=trial))
+    write_contact_forces(replace(step, trial=trial))
     result: np.ndarray = trial.forces.origin[: step.ref.contacts.n[0]]
     return result
 

@@ -44,7 +44,7 @@ class System(Generic[Law]):
     @functools.cached_property
     def pairs(self) -> ContactPairs:
         """Pairs that may touch."""
-        return candidates_of(self.robot, self.terrain)
+        return candidates_of(self.robot, self.terrain, self.law.power)
 
     def fits(self, other: "System[Any]") -> bool:
         """Whether the other one, which parameters have made of this one, has arrays of its sizes.

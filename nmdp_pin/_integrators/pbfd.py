@@ -113,11 +113,9 @@ class PositionBasedStep(Integrator):
             chosen = OPTIMISERS[self.optimiser]
         self._minimise = chosen.minimise
         limit = chosen.max_iterations if max_iterations is None else max_iterations
-        robot, terrain = system.robot, system.terrain
+        robot = system.robot
         self._n_points, self._nothing = len(robot.contact_points), np.zeros(robot.model.nv)
         self.memory = new_step(self._own(system, None), float(tolerance), int(limit))
-        of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
-        self._n_shapes = len(terrain.shapes) + of_bodies
 
     def _own(self, system: System[Penalty], known: Scene | None) -> Scene:
         """What all steps of a system share."""
@@ -251,7 +249,7 @@ class PositionBasedStep(Integrator):
 
     @functools.cached_property
     def _lineariser(self) -> StepLineariser:
-        return StepLineariser(self.memory, self._n_shapes)
+        return StepLineariser(self.memory, self._system)
 
     def _objective(self, account: np.ndarray) -> float:
         """Minimised value at the end: E, or |r|^2 / 2 without the metric."""

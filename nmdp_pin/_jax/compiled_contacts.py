@@ -66,10 +66,12 @@ def contacts_of(
         "points": pairs.local[spheres].T,
         "radii": pairs.radii[spheres],
         "shapes": rows.T.copy(),
+        "stiffness": pairs.stiffness[spheres],
         "heights": heights,
         "grid": grid,
         "boxes": table[boxes].T.copy(),
         "box_friction": pairs.friction[contacts == POLYTOPES][::N_FEATURES],
+        "box_stiffness": pairs.stiffness[contacts == POLYTOPES][::N_FEATURES],
     }
     return structure, arrays
 

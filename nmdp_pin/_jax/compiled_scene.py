@@ -71,7 +71,7 @@ def _arrays(method: Pbfd, standing: np.ndarray, terrain: Terrain) -> DeviceScene
         springs=np.stack([springs.rest, springs.stiffness]),
         **_ball_springs(springs, standing, len(tree.rotors)),
         **contacts,
-        law=np.array([law.stiffness, law.friction, law.slip_speed]),
+        law=np.array([law.friction, law.slip_speed]),
         options=np.array([method.memory.tolerance, method.memory.max_iterations]),
     )
 

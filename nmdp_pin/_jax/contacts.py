@@ -47,12 +47,14 @@ class Points(NamedTuple):
         points: centres in the frames of their bodies [m], shape (3, m, K or 1).
         radius: radii [m], shape (m, K or 1).
         friction: coefficients, shape (m, K or 1).
+        stiffness: normal stiffness [N/m^alpha], shape (m, K or 1).
         surface: what they touch, in the frames of its bodies.
     """
 
     points: Array
     radius: Array
     friction: Array
+    stiffness: Array
     surface: Surface
 
 
@@ -154,12 +156,14 @@ def _spheres(
 ) -> tuple[Points, tuple[np.ndarray, np.ndarray], Array]:
     """The spheres, their bodies and those of what they touch, and their penetrations [m]."""
     ends = _bodies(scene.structure)
-    points, radii, friction = (x[..., None] for x in (scene.points, scene.radii, scene.shapes[16]))
+    columns = scene.points, scene.radii, scene.shapes[16], scene.stiffness
+    points, radii, friction, stiffness = (x[..., None] for x in columns)
     centre = place(relative(P[:, :, ends[1]], P[:, :, ends[0]]), points)
     surface = _surfaces(scene, listed.sides, centre)
     distance, _ = distance_to(surface, centre)
     lost = ~(jnp.abs(centre).sum(0) < LOST)
-    return Points(points, radii, friction, surface), ends, jnp.where(lost, -1.0, radii - distance)
+    at = Points(points, radii, friction, stiffness, surface)
+    return at, ends, jnp.where(lost, -1.0, radii - distance)
 
 
 def _with_held(
@@ -175,9 +179,10 @@ def _with_held(
     x = place(relative(P[:, :, touched], P[:, :, carriers]), held.points)
     m, none = len(carriers), jnp.zeros_like(held.points)
     rest = (None,) * 3 if spheres.surface.bend is None else (none, none, none[0])
-    friction = jnp.tile(scene.box_friction, m // len(scene.box_friction))[:, None]
+    columns = scene.box_friction, scene.box_stiffness
+    friction, stiffness = (jnp.tile(x, m // len(x))[:, None] for x in columns)
     surface = Surface(held.planes[:3], held.planes[3], *rest)
-    own = Points(held.points, jnp.zeros((m, 1), P.dtype), friction, surface)
+    own = Points(held.points, jnp.zeros((m, 1), P.dtype), friction, stiffness, surface)
 
     def joined(a: Array, b: Array) -> Array:
         lanes = max(a.shape[-1], b.shape[-1])
@@ -207,7 +212,7 @@ def _wrenches(scene: DeviceScene, t: Touching, P: Array, h: Array) -> tuple[Arra
         h: length of the step [s].
     """
     alpha, beta, gamma = scene.structure.exponents
-    stiffness, friction, slip_speed = scene.law
+    (friction, slip_speed), stiffness = scene.law, t.at.stiffness
     M = relative(t.frame, P)
     centre = place(M, t.at.points)
     distance, n = distance_to(t.at.surface, centre)

@@ -16,7 +16,7 @@ REVOLUTE, UNBOUNDED, LINEAR, PLANAR, SPHERICAL, FREE = range(6)  # kinds of join
 PLANE, BOX, SPHERE, CAPSULE = 0, 1, 2, 4  # kinds of shapes
 MINIMA = 4  # places at which a sphere touches a height field at once
 CROSSINGS = 8  # places at which edges of two boxes do
-FORMAT = 3  # of files
+FORMAT = 4  # of files
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,11 +130,13 @@ class DeviceScene:
         radii: radii of the spheres [m], shape (m,).
         shapes: what each sphere may touch: kind, position (3), rotation by rows (9), sizes (3) and
             friction, as in the kernels' `terrain`, shape (17, m).
+        stiffness: normal stiffness of each sphere on it [N/m^alpha], shape (m,).
         heights: heights of the height field [m], shape (ny, nx), or (0, 0): there is none.
         grid: place of its first sample, and the distances between samples [m], shape (2, 3).
         boxes: boxes of bodies that touch others, as `shapes`, in their frames, shape (17, p).
         box_friction: friction of the pairs of boxes, shape (p,).
-        law: normal stiffness, friction stiffness and slip speed of the penalty law, shape (3,).
+        box_stiffness: normal stiffness of these [N/m^alpha], shape (p,).
+        law: friction stiffness and slip speed of the penalty law, shape (2,).
         options: tolerance and largest number of iterations, shape (2,).
     """
 
@@ -155,10 +157,12 @@ class DeviceScene:
     points: Any
     radii: Any
     shapes: Any
+    stiffness: Any
     heights: Any
     grid: Any
     boxes: Any
     box_friction: Any
+    box_stiffness: Any
     law: Any
     options: Any
 

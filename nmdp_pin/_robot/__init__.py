@@ -13,11 +13,11 @@ from nmdp_pin._robot.catalog import (
 from nmdp_pin._robot.check import RobotReport, check_robot
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.free_body import free_body, together
-from nmdp_pin._robot.friction_pairs import with_frictions
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic
 from nmdp_pin._robot.loading import load_robot
 from nmdp_pin._robot.loop import Connect, Coupling, Distance, Loop, Weld
 from nmdp_pin._robot.loop_closure import with_loops
+from nmdp_pin._robot.pair_tables import with_frictions, with_stiffnesses
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.scene import load_scene, robot_of_scene
 from nmdp_pin._robot.scripted import scripted
@@ -55,4 +55,5 @@ __all__ = [
     "touching",
     "with_frictions",
     "with_loops",
+    "with_stiffnesses",
 ]

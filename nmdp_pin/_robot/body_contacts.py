@@ -29,7 +29,11 @@ Pair = tuple[str | int, str | int]
 
 
 def touching(
-    robot: Robot, pairs: Iterable[Pair] | None = None, *, friction: float | None = None
+    robot: Robot,
+    pairs: Iterable[Pair] | None = None,
+    *,
+    friction: float | None = None,
+    stiffness: float | None = None,
 ) -> Robot:
     """Copy of a robot with additional contacts between its bodies.
 
@@ -40,6 +44,7 @@ def touching(
             the standing pose, which are listed in the notes.
         friction: friction coefficient of surfaces made from collision geometry; None: that of what
             they touch [-].
+        stiffness: contact stiffness of these, likewise; see `Shape`.
 
     Raises:
         RobotError: a link does not exist, a pair has no contact, or a mesh is missing.
@@ -55,7 +60,7 @@ def touching(
     else:
         joints = [_bodies_of(robot, pair, shaped | {*robot.surfaces}) for pair in pairs]
     wanted = sorted({body for pair in joints for body in pair} & shaped - {*robot.surfaces})
-    made, notes = surfaces_of(robot, wanted, friction=friction)
+    made, notes = surfaces_of(robot, wanted, own={"friction": friction, "stiffness": stiffness})
     surfaces = {**robot.surfaces, **made}
     if pairs is None:
         joints, more = _apart(robot, surfaces, joints)

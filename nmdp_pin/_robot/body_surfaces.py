@@ -99,13 +99,18 @@ def surfaces_of(
     robot: Robot,
     joints: Sequence[int],
     *,
-    friction: float | None = None,
+    own: Mapping[str, Any] = MappingProxyType({}),
     options: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> tuple[dict[int, Terrain], list[str]]:
     """Surfaces of bodies from their collision geometry, in the frames of their joints, and notes.
 
-    A mesh that is not closed is replaced by its convex hull. Friction is that of geometry without
-    options of its own, by name, which those of `Shape` are.
+    A mesh that is not closed is replaced by its convex hull.
+
+    Args:
+        robot: robot with collision geometry.
+        joints: indices of the bodies.
+        own: options of `Shape` of geometry that `options` does not name.
+        options: options of geometry by its name.
     """
     made: dict[int, Terrain] = {}
     notes: list[str] = []
@@ -114,7 +119,7 @@ def surfaces_of(
         shapes = []
         for item in objects:
             if int(item.parentJoint) == joint:
-                shape, hull = shape_of(item, options.get(item.name, {"friction": friction}))
+                shape, hull = shape_of(item, options.get(item.name, own))
                 shapes.append(shape)
                 if hull:
                     notes.append(f"{item.name}: not a closed mesh, touched as its convex hull")

@@ -180,6 +180,7 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         actuators=(*a.actuators, *b.actuators),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
         frictions={**a.frictions, **_shifted(b.frictions, shift)},
+        stiffnesses={**a.stiffnesses, **_shifted(b.stiffnesses, shift)},
         disabled=a.disabled | {(i + shift, j + shift) for i, j in b.disabled},
         notes=tuple(notes),
         warnings=(*a.warnings, *(f"{b.name}: {warning}" for warning in b.warnings)),
@@ -188,11 +189,9 @@ def _beside(robot: Robot, other: Robot) -> Robot:
     )
 
 
-def _shifted(
-    frictions: Mapping[tuple[int, int], float], shift: int
-) -> dict[tuple[int, int], float]:
-    """Coefficients of pairs of joints that come behind others; 0 stays the terrain."""
-    return {(i and i + shift, j and j + shift): mu for (i, j), mu in frictions.items()}
+def _shifted(table: Mapping[tuple[int, int], float], shift: int) -> dict[tuple[int, int], float]:
+    """Values of pairs of joints that come behind others; 0 stays the terrain."""
+    return {(i and i + shift, j and j + shift): value for (i, j), value in table.items()}
 
 
 def _both(first: ContactPoints, second: ContactPoints, shift: int) -> ContactPoints:

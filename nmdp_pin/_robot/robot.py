@@ -58,6 +58,7 @@ class Robot:
         world: shapes that stand still in the file of a scene, by name, see `load_scene`.
         frictions: friction coefficients of pairs of joints, the lower index first and 0 for the
             terrain, in the place of those of their shapes.
+        stiffnesses: contact stiffnesses, likewise [N/m^p].
         notes: choices made while loading, one sentence each.
         warnings: what is odd in the description, or not simulated of it, and changes the motion,
             one sentence each.
@@ -90,6 +91,7 @@ class Robot:
     world: Mapping[str, Shape] = field(default_factory=dict)
     disabled: frozenset[tuple[int, int]] = frozenset()
     frictions: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    stiffnesses: Mapping[tuple[int, int], float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     missing_visuals: Missing = ()
@@ -125,6 +127,7 @@ class Robot:
             kd=dict(self.kd),
             surfaces=dict(self.surfaces),
             frictions=dict(self.frictions),
+            stiffnesses=dict(self.stiffnesses),
         )
 
     def for_worker(self) -> "Robot":

@@ -56,22 +56,25 @@ def robot_of_scene(
     keyframe: str | None = None,
     visuals: bool = True,
     friction: float | None = None,
+    stiffness: float | None = None,
     **options: Any,
 ) -> Robot:
     """The robot of `load_scene`, whose world may be empty.
 
-    The friction is that of its bodies, in the place of those of the file.
+    Friction and contact stiffness are those of its bodies, in the place of those of the file.
     """
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
     described = describe(files, visuals=visuals, keyframe=keyframe, scene=True)
     robot = assemble(files, described, **options)
+    given = {"friction": friction, "stiffness": stiffness}
+    own = {name: value for name, value in given.items() if value is not None}
     if files.urdf.suffix in MJCF:
-        alone = _of_mjcf(robot, described.shapes, friction)
+        alone = _of_mjcf(robot, described.shapes, own)
         robot = touching(alone)
         left_out = robot.notes[len(alone.notes) :]  # bodies that overlap
         robot = replace(robot, notes=alone.notes, warnings=(*robot.warnings, *left_out))
     else:
-        robot = _of_urdf(robot, friction)
+        robot = _of_urdf(robot, own)
     pairs = len(robot.world) * robot.contact_points.n_terrain
     if pairs > _MOST_PAIRS:
         raise RobotError(
@@ -85,10 +88,9 @@ def robot_of_scene(
 
 
 def _of_mjcf(
-    robot: Robot, options: Mapping[str, Mapping[str, Any]], friction: float | None
+    robot: Robot, options: Mapping[str, Mapping[str, Any]], own: Mapping[str, float]
 ) -> Robot:
     """The robot with surfaces; its world is without what the base moves, with what is locked."""
-    own = {} if friction is None else {"friction": friction}
     shapes = {name: {**given, **own} for name, given in options.items()}
     surfaces, notes = surfaces_of(robot, sorted(shaped_joints(robot)), options=shapes)
     items = {str(item.name): item for item in robot.require_collisions().geometryObjects}
@@ -105,13 +107,13 @@ def _of_mjcf(
     return replace(robot, world=world, surfaces=surfaces, notes=(*robot.notes, *notes))
 
 
-def _of_urdf(robot: Robot, friction: float | None) -> Robot:
+def _of_urdf(robot: Robot, own: Mapping[str, float]) -> Robot:
     """The robot whose links that stand still are its world."""
     geometry = robot.collision_model.geometryObjects if robot.collision_model else ()
     still = [item for item in geometry if not item.parentJoint]
     if not still:
         return robot
-    surfaces, _ = surfaces_of(robot, sorted(shaped_joints(robot)), friction=friction)
+    surfaces, _ = surfaces_of(robot, sorted(shaped_joints(robot)), own=own)
     made = [shape_of(item, {}) for item in still]
     hulls = [item.name for item, (_, is_hull) in zip(still, made, strict=True) if is_hull]
     n, placements = len(still), placements_at(robot.model, robot.standing)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._contact.wrench_space import ContactState
 from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._kernels.geometry.shape_table import INDEX
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
@@ -97,8 +98,22 @@ def _push(setup: Setup) -> float:
         surface=ground.shape,
         contact=np.arange(n),
     ).take(points.radii[:n] > ground.distance)
+    if type(law) is FrictionCone:
+        stiffness = _stiffnesses(setup, points.joints[contacts.contact], contacts.surface)
+        return float((stiffness * (contacts.depth**law.power + law.zeta)).sum())
     forces = law.vertices(contacts)[:, :3]
     return float(np.einsum("nc,ncm->nm", contacts.normal, forces).max(axis=1, initial=0.0).sum())
+
+
+def _stiffnesses(setup: Setup, bodies: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    """Stiffnesses of bodies on shapes of the terrain, by joints and indices [N/m^p], (n,).
+
+    It is 0 where the two may not touch.
+    """
+    pairs = setup.simulator.integrator.candidates
+    ends = zip(pairs.bodies.max(axis=1), pairs.kinds[pairs.surfaces, INDEX], strict=True)
+    known = dict(zip(ends, pairs.stiffness, strict=True))
+    return np.array([known.get(pair, 0.0) for pair in zip(bodies, shapes, strict=True)])
 
 
 def _left_out(robot: Robot, method: str) -> list[str]:

@@ -10,7 +10,7 @@ import pinocchio as pin
 from pydantic import Field, SerializeAsAny, model_validator
 
 from nmdp_pin._control.body_motion import BodyMotion
-from nmdp_pin._options import FilePath, Flag, Positive, Vector3, worded
+from nmdp_pin._options import FilePath, Flag, Positive, PositiveOrInfinite, Vector3, worded
 from nmdp_pin._robot import (
     ContactCount,
     Robot,
@@ -58,6 +58,11 @@ class ObjectSection(OptionsSection, MovingSection):
     friction: Friction | None = Field(
         None,
         description="friction coefficient of its surface; the default is that of what it touches",
+    )
+    stiffness: PositiveOrInfinite | None = Field(
+        None,
+        description="contact stiffness of its surface, inf: rigid; the default is that of what it "
+        "touches [N/m^p, p being the exponent of the contact law]",
     )
     contact_points: ContactCount | None = Field(
         None,
@@ -147,7 +152,8 @@ class UrdfSection(ObjectSection):
         standing = robot.standing.copy()
         pose = pin.SE3(pin.rpy.rpyToMatrix(np.array(self.rpy)), np.array(self.position))
         place_base(robot.model, standing, pose)
-        surfaces, notes = surfaces_of(robot, sorted(shaped_joints(robot)), friction=self.friction)
+        own = {"friction": self.friction, "stiffness": self.stiffness}
+        surfaces, notes = surfaces_of(robot, sorted(shaped_joints(robot)), own=own)
         return replace(
             robot,
             name=self.name,
@@ -180,15 +186,15 @@ def with_objects(robot: Robot, section: RobotSection, objects: Sequence[ObjectSe
 
     Every object may touch every other one, and the bodies of the robot that carry contact points.
     """
-    friction = section.link_friction
+    options = {"friction": section.link_friction, "stiffness": section.link_stiffness}
     if section.self_collision:
         pairs = section.self_collision if isinstance(section.self_collision, tuple) else None
-        robot = touching(robot, pairs, friction=friction)
+        robot = touching(robot, pairs, **options)
     bodies = sorted({*robot.contact_points.joints.tolist()} - {0})
     for item in objects:
         single, shift = item.build(), robot.model.njoints - 1
         robot = together(robot, [single if item.motion is None else scripted(single)])
         own = [joint + shift for joint in single.surfaces]
-        robot = touching(robot, itertools.product(bodies, own), friction=friction)
+        robot = touching(robot, itertools.product(bodies, own), **options)
         bodies += own
     return robot

@@ -11,6 +11,7 @@ from nmdp_pin._options import (
     FilePath,
     Flag,
     Number,
+    PositiveOrInfinite,
     Vector3,
     phrased,
     refusal,
@@ -60,6 +61,11 @@ class RobotKeys(OptionsSection):
         None,
         description="friction coefficient of the links that bodies may touch; the default is that "
         "of what they touch",
+    )
+    link_stiffness: PositiveOrInfinite | None = Field(
+        None,
+        description="contact stiffness of the links that bodies may touch, inf: rigid; the default "
+        "is that of what they touch [N/m^p, p being the exponent of the contact law]",
     )
     scene: Flag = Field(
         False,

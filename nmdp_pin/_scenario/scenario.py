@@ -29,6 +29,7 @@ from nmdp_pin._robot import (
     surface_names,
     with_frictions,
     with_loops,
+    with_stiffnesses,
 )
 from nmdp_pin._robot.overlaps import OverlapCheck
 from nmdp_pin._scenario.contact_sections import (
@@ -49,6 +50,7 @@ from nmdp_pin._scenario.sections import (
     AttachmentSection,
     ControllerSection,
     FrictionSection,
+    PairStiffnessSection,
     TerrainSection,
     drop_foreign_options,
     fit_contact,
@@ -111,6 +113,9 @@ class Scenario(Section):
     )
     friction: FrictionSection = Field(
         default_factory=lambda: FrictionSection.model_validate({}), description="table"
+    )
+    stiffness: PairStiffnessSection = Field(
+        default_factory=lambda: PairStiffnessSection.model_validate({}), description="table"
     )
     contact: AnyContact = Field(description="table")
     contact_rules: tuple[AnyContactRule, ...] = Field(
@@ -228,19 +233,27 @@ class Scenario(Section):
             RobotError: the description cannot be used.
         """
         robot = with_objects(self._bare_robot(visuals=visuals), self.robot, self.objects)
-        pairs = [((a, b), mu) for a, b, mu in self.friction.pairs]
-        if len(dict(pairs)) < len(pairs):
-            raise ScenarioError("a pair is given twice", file=self._file, key="friction.pairs")
-        robot = with_frictions(robot, dict(pairs))
+        robot = with_frictions(robot, self._table("friction", self.friction.pairs))
+        robot = with_stiffnesses(robot, self._table("stiffness", self.stiffness.pairs))
         grips = {item.attachment.pair: item.attachment.grip for item in self.attachments}
         return with_loops(robot, grips.values()) if grips else robot
+
+    def _table(
+        self, key: str, pairs: Sequence[tuple[str, str, float]]
+    ) -> dict[tuple[str, str], float]:
+        """Values of pairs by their names."""
+        table = {(a, b): value for a, b, value in pairs}
+        if len(table) < len(pairs):
+            raise ScenarioError("a pair is given twice", file=self._file, key=f"{key}.pairs")
+        return table
 
     def _bare_robot(self, *, visuals: bool) -> Robot:
         """The robot without objects."""
         options = self.robot.options() | {"visuals": visuals}
         if self.robot.scene:
-            friction = self.robot.link_friction
-            return robot_of_scene(self.robot.source, friction=friction, **options)
+            options["friction"] = self.robot.link_friction
+            options["stiffness"] = self.robot.link_stiffness
+            return robot_of_scene(self.robot.source, **options)
         return load_robot(self.robot.source, **options)
 
     def _robot_that_may_float(self) -> Robot | None:

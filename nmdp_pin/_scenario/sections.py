@@ -18,7 +18,7 @@ from nmdp_pin._control.stable_pd import Gains, Passive, StablePD, VelocityServo
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.presets import preset_options
 from nmdp_pin._integrators.stage_minimiser import OPTIONS
-from nmdp_pin._options import seconds, worded
+from nmdp_pin._options import PositiveOrInfinite, seconds, worded
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.loop import WORLD
@@ -119,6 +119,17 @@ class FrictionSection(Section):
         (),
         description="lists of two names of links or objects, or one and `terrain`, and their "
         "coefficient in the place of the larger one of their surfaces",
+    )
+
+
+class PairStiffnessSection(Section):
+    """Contact stiffness of pairs of bodies."""
+
+    pairs: tuple[tuple[str, str, PositiveOrInfinite], ...] = Field(
+        (),
+        description="lists of two names of links or objects, or one and `terrain`, and their "
+        "stiffness, inf: rigid, in the place of those of their surfaces and of the contact law "
+        "[N/m^p, p being the exponent of the law]",
     )
 
 

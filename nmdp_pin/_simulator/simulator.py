@@ -15,6 +15,7 @@ from nmdp_pin._control.conversion import ControllerLike, controller_of
 from nmdp_pin._control.external_wrench import Loads
 from nmdp_pin._control.scripted import spread
 from nmdp_pin._dynamics.geometry.candidates import n_pairs_of
+from nmdp_pin._dynamics.law_pairs import refuse_stiffnesses
 from nmdp_pin._dynamics.parameter_set import ParameterSet
 from nmdp_pin._dynamics.surface_twists import refuse_surface_motion
 from nmdp_pin._dynamics.system import System
@@ -59,6 +60,7 @@ class Simulator:
 
     Raises:
         IntegratorError: the method or an option is unknown, or the law is of another kind.
+        ContactError: bodies state a contact stiffness, which the law does not take.
     """
 
     def __init__(
@@ -148,6 +150,7 @@ class Simulator:
             )
         if not method.moves_surfaces:
             refuse_surface_motion(self.robot, self.terrain, f"method '{self.method}'")
+        refuse_stiffnesses(self.system)
         self.control.check(method)
         if isinstance(law, WrenchSpace) and type(law) is not FrictionCone:
             check_shapes(law, self.system.robot)

@@ -9,7 +9,15 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from nmdp_pin._options import Count, Number, Positive, Vector3, check_fields, readable
+from nmdp_pin._options import (
+    Count,
+    Number,
+    Positive,
+    PositiveOrInfinite,
+    Vector3,
+    check_fields,
+    readable,
+)
 from nmdp_pin.errors import TerrainError
 
 if TYPE_CHECKING:
@@ -37,6 +45,8 @@ class Shape(abc.ABC):
     Args:
         friction: friction coefficient; None: that of what it touches, and 0.7 where that has none
             either [-].
+        stiffness: contact stiffness k, inf: rigid; None: that of what it touches, and that of the
+            contact law where that has none either [N/m^p, p being the exponent of the law].
         mask: two sets of bits, as the contype and conaffinity of MJCF: two shapes may touch where
             the first one of either shares a bit with the second one of the other; None: all may.
         surface_velocity: velocity along the surface, as of a belt, in the shape's frame; what leads
@@ -48,6 +58,7 @@ class Shape(abc.ABC):
     """
 
     friction: Friction | None = None
+    stiffness: PositiveOrInfinite | None = None
     mask: Mask | None = None
     surface_velocity: Vector | None = None
     surface_angular_velocity: Vector | None = None

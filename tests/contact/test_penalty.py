@@ -22,11 +22,12 @@ def friction_of(law: Penalty, mu: float, h: float) -> float:
         h: length of the step [s].
     """
     given = -1.0 if law.friction_stiffness is None else law.friction_stiffness
-    numbers = (law.normal_stiffness, given, law.slip_speed, law.alpha, law.beta, law.gamma)
+    numbers = (given, law.slip_speed, law.alpha, law.beta, law.gamma)
     touch = Touch(np.zeros(8), *np.zeros((3, 3)), *np.zeros((2, 3, 3)), np.zeros((0, 6)))
     touch.n[2] = 1.0
     of_law = PenaltyLaw(FRICTIONAL, *map(float, numbers))
-    measure(of_law, h, DEPTH, mu, np.array([SLIP, 0, 0]), 0.0, touch)
+    k = float(law.normal_stiffness)
+    measure(of_law, h, DEPTH, k, mu, np.array([SLIP, 0, 0]), 0.0, touch)
     return touch.sizes[4] / (2.0 * DEPTH**2)
 
 

@@ -67,6 +67,7 @@ class Step:
         for at in (self.first, self.last):
             at.q[:] = 0.5, 0.5
             at.places.normal[0], at.places.depth[0] = N, -BEYOND
+            at.places.stiffness[0] = STIFFNESS
         self.velocities, self.suspects = np.zeros((3, 3)), np.ones(3, bool)
         tree = self.system.tree
         self.islands = new_islands(len(tree.parents), model.nv)  # one of all bodies

@@ -29,7 +29,7 @@ class Contact:
     def __init__(self, exponents, radius, bent, kind=penalty.CONSERVATIVE):
         alpha, beta, gamma, friction = exponents
         rng = np.random.default_rng(0)
-        self.law = penalty.PenaltyLaw(kind, STIFFNESS, friction, SPEED, alpha, beta, gamma)
+        self.law = penalty.PenaltyLaw(kind, friction, SPEED, alpha, beta, gamma)
         self.C = friction
         if friction < 0.0:
             self.C = MU * STIFFNESS / ((beta + 1.0) * (H * SPEED) ** beta)
@@ -54,7 +54,7 @@ class Contact:
         self.depth = self.radius + self.size - away
         t.n[:], t.turn[:] = n, self.R0 @ R.T
         u = centre - self.before
-        penalty.measure(self.law, H, self.depth, MU, u, self.radius, t)
+        penalty.measure(self.law, H, self.depth, STIFFNESS, MU, u, self.radius, t)
         material = u + self.radius * (t.turn @ n - n)
         self.slip, self.along = material - n * (n @ material), n @ material
         return t

@@ -59,7 +59,7 @@ def test_the_solution_fulfils_the_principle(method, dt, seconds, order):
         np.testing.assert_array_equal(at.q, result.state.q)
         places, cone = at.record.places, equations.form.record.cone
         n = len(places.depth)
-        largest = cone.stiffness * np.maximum(places.depth, 0.0) ** cone.power
+        largest = places.stiffness * np.maximum(places.depth, 0.0) ** cone.power
         tolerance = LEFT * h * largest.sum() + 1e-9
         for _ in range(20):
             other, angle = np.zeros_like(w), rng.uniform(0.0, 2.0 * np.pi, n)

@@ -157,7 +157,8 @@ def test_height_fields(monkeypatch):
 
 def stacked():
     """Simulator of boxes on a box, whose corners touch faces and whose edges cross, and a ball."""
-    box, ball = Box(size=(0.1, 0.1, 0.1), friction=0.6), Sphere(radius=0.04, friction=0.4)
+    box = Box(size=(0.1, 0.1, 0.1), friction=0.6, stiffness=4e6)
+    ball = Sphere(radius=0.04, friction=0.4, stiffness=2e5)
     parts = (
         free_body("a", box, mass=1.0, position=(0.0, 0.0, 0.05)),
         free_body("b", box, mass=1.0, position=(0.01, 0.0, 0.151), rpy=(0.0, 0.0, 0.5)),

@@ -8,6 +8,7 @@ import numpy as np
 from nmdp_pin._dynamics.geometry.blocks import balls_around, blocks_of, boxes_around
 from nmdp_pin._dynamics.geometry.hulls import placed
 from nmdp_pin._dynamics.geometry.pair_friction import own_rows, pair_frictions
+from nmdp_pin._dynamics.geometry.pair_stiffness import pair_stiffnesses
 from nmdp_pin._dynamics.geometry.polytopes import polytope_pairs
 from nmdp_pin._dynamics.geometry.solid_pairs import SolidCalls, SolidPair, solid_pairs
 from nmdp_pin._dynamics.geometry.world_points import contacts_of_rim, touches
@@ -85,11 +86,12 @@ class _Surfaces(NamedTuple):
     owners: np.ndarray
 
 
-def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
+def candidates_of(robot: Robot, terrain: Terrain, power: float = 1.0) -> ContactPairs:
     """Pairs of a robot and a terrain: of its points in their order, of the world's, of polytopes.
 
     The row of a mesh is repeated, once for each of the local minima of the distance to a sphere.
-    Corners of polytopes make no pairs with the polytopes that theirs touch as such.
+    Corners of polytopes make no pairs with the polytopes that theirs touch as such. The stiffnesses
+    are those of bodies that state one, in series with the exponent `power` of the depth.
     """
     tables = _surfaces(robot, terrain)
     surfaces, owners = tables.by_joint, tables.owners
@@ -123,6 +125,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> ContactPairs:
         surfaces=touched,
         friction=friction,
         rubbing=np.append(tables.kinds[:, INDEX], -1)[rubbing],
+        stiffness=pair_stiffnesses(robot, surfaces, bodies, touched, own, power),
         points=np.array([pair.point for pair in pairs], np.int64),
         carriers=points.joints[: points.n_terrain].astype(np.int64),
         places=points.positions[: points.n_terrain].copy(),
@@ -370,5 +373,6 @@ def new_places(k: int) -> ContactFrames:
         L=np.zeros((k, 3, 6)),
         on_internal_edge=np.zeros(k, dtype=bool),
         friction=np.zeros(k),
+        stiffness=np.zeros(k),
         surface=np.full(k, -1),
     )

@@ -1,6 +1,6 @@
 """The one friction coefficient of a pair of bodies that may touch."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -9,14 +9,14 @@ from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Terrain
 
 
-def stated_frictions(surfaces: Mapping[int, Terrain]) -> np.ndarray:
-    """Coefficients of all rows of shapes, -1 of those that have none of their own, shape (s,)."""
-    found = []
-    for surface in surfaces.values():
-        for index in surface.arrays.kinds[:, INDEX].tolist():
-            friction = surface.shapes[index].friction
-            found.append(-1.0 if friction is None else friction)
-    return np.array(found, dtype=float)
+def stated_values(surfaces: Mapping[int, Terrain], option: str, absent: float) -> np.ndarray:
+    """An option of all rows of shapes, `absent` for None, and behind them `absent`, (s + 1,)."""
+    found = [
+        getattr(surface.shapes[index], option)
+        for surface in surfaces.values()
+        for index in surface.arrays.kinds[:, INDEX].tolist()
+    ]
+    return np.array([*(absent if x is None else x for x in found), absent], dtype=float)
 
 
 def own_rows(
@@ -55,11 +55,19 @@ def pair_frictions(
         touched: row of one of the shapes of each pair, shape (k,).
         own: row of the other one, -1: none, shape (k,).
     """
-    stated = np.append(stated_frictions(surfaces), -1.0)  # of row -1
+    stated = stated_values(surfaces, "friction", -1.0)
     rubbing: np.ndarray = np.where(stated[own] > stated[touched], own, touched)
     values = np.concatenate([surface.arrays.shapes[:, FRICTION] for surface in surfaces.values()])
     friction: np.ndarray = values[rubbing]
-    for pair, value in robot.frictions.items():
-        these = (np.sort(bodies, axis=1) == pair).all(axis=1)
+    for these, value in exceptions_of(robot.frictions, bodies):
         friction[these], rubbing[these] = value, -1
     return friction, rubbing
+
+
+def exceptions_of(
+    table: Mapping[tuple[int, int], float], bodies: np.ndarray
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Masks of the pairs that a table of joints names, shape (k,), and its values."""
+    ordered = np.sort(bodies, axis=1)
+    for pair, value in table.items():
+        yield (ordered == pair).all(axis=1), value

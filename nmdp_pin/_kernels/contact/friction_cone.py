@@ -16,11 +16,11 @@ _CEILING = -0.5  # z of the normal below which the tangents are built from the o
 class Cone:
     """Forces R (f_t, f_n) with |f_t| <= mu f_n <= mu k d^p, R e_z being the normal.
 
-    Of its polyhedron the vertices are v_j = k (d^p + zeta) R (mu t_j + e_z).
+    Pairs of bodies have the stiffness k and the friction mu (`ContactFrames`). Of its polyhedron
+    the vertices are v_j = k (d^p + zeta) R (mu t_j + e_z).
 
     Args:
         tangents: t_j in the plane, shape (2, m).
-        stiffness: k [N/m^p], inf: rigid.
         power: p.
         zeta: force without contact, of vertices [m^p].
         sides: sides of the polyhedron, 0: the cone is round.
@@ -29,7 +29,6 @@ class Cone:
     """
 
     tangents: Array
-    stiffness: float
     power: int
     zeta: float
     sides: int
@@ -38,19 +37,19 @@ class Cone:
 
 
 @jit
-def largest_force(cone: Cone, depth: float) -> float:
+def largest_force(cone: Cone, stiffness: float, depth: float) -> float:
     """The largest force k d^p, inf of rigid cones that touch [N]."""
     if depth <= 0.0:
         return 0.0
-    return cone.stiffness * depth**cone.power if cone.stiffness < math.inf else math.inf
+    return stiffness * depth**cone.power if stiffness < math.inf else math.inf
 
 
 @jit
-def depth_of_force(cone: Cone, force: float) -> float:
+def depth_of_force(cone: Cone, stiffness: float, force: float) -> float:
     """The depth d with k d^p = force, 0 where there is none [m]."""
-    if force <= 0.0 or not cone.stiffness < math.inf:
+    if force <= 0.0 or not stiffness < math.inf:
         return 0.0
-    value: float = (force / cone.stiffness) ** (1.0 / cone.power)
+    value: float = (force / stiffness) ** (1.0 / cone.power)
     return value
 
 
@@ -67,17 +66,20 @@ def tangent_frame(normal: Array, R: Array) -> None:
 
 
 @jit
-def cone_vertices(cone: Cone, depth: float, normal: Array, mu: float, V: Array) -> bool:
+def cone_vertices(
+    cone: Cone, stiffness: float, depth: float, normal: Array, mu: float, V: Array
+) -> bool:
     """Vertices of one contact, shape (3, m); False where they are zero.
 
     Args:
         cone: parameters.
+        stiffness: k [N/m^p].
         depth: penetration, negative when apart [m].
         normal: normal of the surface, shape (3,).
         mu: friction coefficient.
         V: output [N], shape (3, m).
     """
-    size = cone.stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
+    size = stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
     if size == 0.0:
         clear_matrix(V)
         return False
@@ -93,6 +95,7 @@ def cone_vertices(cone: Cone, depth: float, normal: Array, mu: float, V: Array) 
 @jit
 def cone_derivative(
     cone: Cone,
+    stiffness: float,
     depth: float,
     normal: Array,
     mu: float,
@@ -109,6 +112,7 @@ def cone_derivative(
 
     Args:
         cone: parameters.
+        stiffness: as in `cone_vertices`.
         depth: as in `cone_vertices`.
         normal: as in `cone_vertices`.
         mu: as in `cone_vertices`.
@@ -133,7 +137,7 @@ def cone_derivative(
         s0 += mu * cone.tangents[0, j] * w[j]
         s1 += mu * cone.tangents[1, j] * w[j]
         s2 += w[j]
-    magnitude = cone.stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
+    magnitude = stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
     add_frame_derivative(normal, magnitude * s0, magnitude * s1, magnitude * s2, N, D)
 
 
@@ -167,15 +171,18 @@ def add_frame_derivative(
 
 
 @jit
-def all_vertices(cone: Cone, depth: Array, normal: Array, mu: Array, V: Array) -> None:
-    """`cone_vertices` of n contacts, V of shape (n, 3, m)."""
+def all_vertices(
+    cone: Cone, stiffness: float, depth: Array, normal: Array, mu: Array, V: Array
+) -> None:
+    """`cone_vertices` of n contacts of one stiffness, V of shape (n, 3, m)."""
     for i in range(len(depth)):
-        cone_vertices(cone, depth[i], normal[i], mu[i], V[i])
+        cone_vertices(cone, stiffness, depth[i], normal[i], mu[i], V[i])
 
 
 @jit
 def all_derivatives(
     cone: Cone,
+    stiffness: float,
     depth: Array,
     normal: Array,
     curvature: Array,
@@ -188,6 +195,7 @@ def all_derivatives(
 
     Args:
         cone: parameters.
+        stiffness: k [N/m^p].
         depth: penetrations, shape (n,).
         normal: normals, shape (n, 3).
         curvature: derivatives of the normals, or (0, 3, 3) where the surfaces are flat.
@@ -202,7 +210,9 @@ def all_derivatives(
             of_depth[a] = -normal[i, a]
             for b in range(3):
                 N[a, b] = curvature[i, a, b] if curvature.shape[0] else 0.0
-        cone_derivative(cone, depth[i], normal[i], mu[i], w[i], force[i], of_depth, N, own)
+        cone_derivative(
+            cone, stiffness, depth[i], normal[i], mu[i], w[i], force[i], of_depth, N, own
+        )
         for a in range(3):
             for b in range(3):
                 D[i, a, b] = own[a, b]

@@ -31,7 +31,6 @@ class PenaltyLaw:
 
     Args:
         kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
-        stiffness: normal stiffness C_perp [N/m^alpha].
         friction: C_par [N/m^(beta + gamma + 1)]; negative where the terrain's coefficient gives it.
         slip_speed: speed at which that friction equals dry friction [m/s].
         alpha: exponent of the normal force.
@@ -40,7 +39,6 @@ class PenaltyLaw:
     """
 
     kind: int
-    stiffness: float
     friction: float
     slip_speed: float
     alpha: float
@@ -84,7 +82,14 @@ def new_touch(moving: bool) -> Touch:
 
 @jit
 def measure(
-    law: PenaltyLaw, h: float, depth: float, mu: float, u: Array, radius: float, t: Touch
+    law: PenaltyLaw,
+    h: float,
+    depth: float,
+    stiffness: float,
+    mu: float,
+    u: Array,
+    radius: float,
+    t: Touch,
 ) -> None:
     """Fill in slip and sizes; `n` and, of round contacts, `turn` are given.
 
@@ -92,13 +97,13 @@ def measure(
         law: parameters of the penalty law.
         h: length of the step [s].
         depth: penetration d [m], above 0.
-        mu: friction coefficient of the terrain.
+        stiffness: normal stiffness C_perp [N/m^alpha].
+        mu: friction coefficient.
         u: displacement of the sphere's centre over the step [m], shape (3,).
         radius: radius of the sphere [m].
         t: output, the contact.
     """
-    n, sizes = t.n, t.sizes
-    x, y, z = u[0], u[1], u[2]
+    n, sizes, x, y, z = t.n, t.sizes, u[0], u[1], u[2]
     for i in range(3):
         t.arm[i] = radius * n[i]
     if radius > 0.0:
@@ -109,12 +114,12 @@ def measure(
     t.slip[0], t.slip[1], t.slip[2] = x - along * n[0], y - along * n[1], z - along * n[2]
     friction = law.friction
     if friction < 0.0:
-        friction = mu * law.stiffness / ((law.beta + 1.0) * (h * law.slip_speed) ** law.beta)
+        friction = mu * stiffness / ((law.beta + 1.0) * (h * law.slip_speed) ** law.beta)
     speed = math.sqrt(dot(t.slip, t.slip))
     q = (law.beta + 1.0) * friction * depth ** (law.gamma + 1.0)
     if law.beta != 1.0:
         q *= speed ** (law.beta - 1.0)
-    p = law.stiffness * depth**law.alpha
+    p = stiffness * depth**law.alpha
     sizes[PENETRATION], sizes[RADIUS], sizes[ALONG], sizes[SPEED] = depth, radius, along, speed
     sizes[LOAD], sizes[DRAG], sizes[STEEPNESS] = p, q, law.alpha * p / depth
 
@@ -240,10 +245,9 @@ def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: Array, D: Array) ->
     """
     d, r, slope = t.sizes[PENETRATION], t.sizes[RADIUS], t.sizes[STEEPNESS]
     p, q = t.sizes[LOAD], t.sizes[DRAG]
-    dF = D[:3]
+    dF, bent = D[:3], t.sizes[CURVED] > 0.0
     slip_derivative(t, dF)
     stretch_along_slip(t, law.beta - 1.0, dF)
-    bent = t.sizes[CURVED] > 0.0
     for i in range(3):
         at = (law.gamma + 1.0) * q / d * t.slip[i] - slope * t.n[i]
         for j in range(6):

@@ -132,10 +132,10 @@ def _contact_rates(
     out: MapRates,
 ) -> None:
     """The map of a contact."""
-    cone, depth = system.cone, at.places.depth[row]
+    cone, depth, stiffness = system.cone, at.places.depth[row], at.places.stiffness[row]
     f, F, X = at.w[row], at.work[row], out.X[x]
     load = f[2]
-    from_force = depth_of_force(cone, load)
+    from_force = depth_of_force(cone, stiffness, load)
     sets.kind[0] = POLYHEDRAL_CONE if cone.sides > 0 else ROUND_CONE
     sets.friction[0], sets.offset[0] = at.places.friction[row], from_force
     sets.compliance[0] = 0.0

@@ -314,6 +314,7 @@ def _rates_of_vertex(
         vertex[k] = at.V[i, k, e]
     cone_derivative(
         system.cone,
+        places.stiffness[i],
         places.depth[i],
         places.normal[i],
         places.friction[i],

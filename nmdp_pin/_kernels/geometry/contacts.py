@@ -88,6 +88,7 @@ class ContactPairs:
         surfaces: rows of the shapes that are touched, those of the world before others, (k,).
         friction: friction coefficients, shape (k,).
         rubbing: indices of the shapes whose coefficients these are, -1: of the pair, shape (k,).
+        stiffness: stiffnesses k, inf: rigid [N/m^p], shape (k,).
         points: indices of the spheres among the robot's contact points; of those of the world, of
             the first point of the body that they touch, shape (k,).
         carriers: bodies of the robot's contact points that touch the world, shape (p,).
@@ -128,6 +129,7 @@ class ContactPairs:
     surfaces: Array
     friction: Array
     rubbing: Array
+    stiffness: Array
     points: Array
     carriers: Array
     places: Array
@@ -231,6 +233,7 @@ class ContactFrames:
         L: derivatives of the arms, likewise.
         on_internal_edge: whether another shape covers the place, which then is no contact, (k,).
         friction: friction coefficients, shape (k,).
+        stiffness: stiffnesses k, inf: rigid [N/m^p], shape (k,).
         surface: indices of the shapes among those of the world and the bodies, -1: none, (k,).
     """
 
@@ -245,6 +248,7 @@ class ContactFrames:
     L: Array
     on_internal_edge: Array
     friction: Array
+    stiffness: Array
     surface: Array
 
 

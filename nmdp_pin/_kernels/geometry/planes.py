@@ -186,7 +186,7 @@ def place_contacts(
         relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], at.placements[i])
         place(at.placements[i], contacts.held[c], p)
         at.curved[i] = at.on_internal_edge[i] = False
-        at.friction[i] = candidates.friction[c]
+        at.friction[i], at.stiffness[i] = candidates.friction[c], candidates.stiffness[c]
         at.surface[i] = candidates.kinds[candidates.surfaces[c], INDEX]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
             at.depth[i] = math.nan

@@ -95,6 +95,7 @@ def _vertex_rates(
         places = at.places
         cone_derivative(
             system.cone,
+            places.stiffness[i],
             places.depth[i],
             places.normal[i],
             places.friction[i],

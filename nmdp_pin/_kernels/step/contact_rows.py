@@ -33,7 +33,12 @@ def update_cones(system: System, contacts: Contacts, at: StageIterate) -> None:
             tangent_frame(places.normal[i], at.V[i])
         elif not system.called:
             cone_vertices(
-                system.cone, places.depth[i], places.normal[i], places.friction[i], at.V[i]
+                system.cone,
+                places.stiffness[i],
+                places.depth[i],
+                places.normal[i],
+                places.friction[i],
+                at.V[i],
             )
         if places.on_internal_edge[i]:
             at.V[i].fill(0.0)
@@ -88,7 +93,7 @@ def subtract_contacts(system: System, stage: Stage, at: StageIterate) -> None:
 def share_of_load(system: System, at: StageIterate, i: int) -> float:
     """Share s of its largest force that a contact applies, at most 1."""
     if system.forces:
-        most = largest_force(system.cone, at.places.depth[i])
+        most = largest_force(system.cone, at.places.stiffness[i], at.places.depth[i])
         return min(at.w[i, 2] / most, 1.0) if at.w[i, 2] > 0.0 and most > 0.0 else 0.0
     total = 0.0
     for e in range(at.w.shape[1]):

@@ -228,7 +228,7 @@ def _largest_load(system: System, n: int, i: int, at: StageIterate) -> float:
     if i >= n:
         return interval(system.joints, i - n, at.q)[1]
     if system.forces:
-        return largest_force(system.cone, at.places.depth[i])
+        return largest_force(system.cone, at.places.stiffness[i], at.places.depth[i])
     most, normal = -math.inf, at.places.normal[i]
     for e in range(at.V.shape[2]):
         total = 0.0

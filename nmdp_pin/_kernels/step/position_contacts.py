@@ -48,7 +48,8 @@ def describe_contact(step: PositionStep, i: int, t: Touch) -> bool:
     t.sizes[CURVED] = 1.0 if places.curved[i] else 0.0
     if places.curved[i]:
         copy_matrix(places.curvature[i], t.K)
-    measure(step.scene.law, step.start.h, depth, places.friction[i], u, radius, t)
+    stiffness, friction = places.stiffness[i], places.friction[i]
+    measure(step.scene.law, h, depth, stiffness, friction, u, radius, t)
     return True
 
 

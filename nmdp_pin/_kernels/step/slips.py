@@ -58,7 +58,8 @@ def measure_slips(
             for e in range(m):
                 f[e], F[e] = at.w[row, e], at.work[row, e]
             sets.rho[0], sets.friction[0] = rho, at.places.friction[row]
-            square, excess = _slip_of(system, sets, f, F, at.places.depth[row], margin)
+            depth, stiffness = at.places.depth[row], at.places.stiffness[row]
+            square, excess = _slip_of(system, sets, stiffness, f, F, depth, margin)
             beyond = max(beyond, excess)
         else:
             off, excess = _measure_joint(system, at, row, n, rho, margin)
@@ -71,20 +72,27 @@ def measure_slips(
 
 @jit
 def _slip_of(
-    system: System, sets: ForceSets, f: Array, F: Array, depth: float, margin: float
+    system: System,
+    sets: ForceSets,
+    stiffness: float,
+    f: Array,
+    F: Array,
+    depth: float,
+    margin: float,
 ) -> tuple[float, float]:
     """Square of the natural map of a contact [N^2], and the share by which it exceeds its bound.
 
     Args:
         system: what all steps share.
-        sets: set of the contact with its stiffness and friction.
+        sets: set of the contact with its friction, and its stiffness in the step.
+        stiffness: k [N/m^p].
         f: force, which is cut off at the bound, shape (3,).
         F: motions, shape (3,).
         depth: depth [m].
         margin: error of the depth [m].
     """
     Phi = zero_vector(3)
-    most, load, beyond = largest_force(system.cone, depth + margin), f[2], 0.0
+    most, load, beyond = largest_force(system.cone, stiffness, depth + margin), f[2], 0.0
     if load > most:
         share = most / load
         beyond = min(1.0 - share, load / (_NO_FORCE * system.tree.weight))
@@ -92,7 +100,7 @@ def _slip_of(
             f[e] *= share
     sets.kind[0] = POLYHEDRAL_CONE if system.cone.sides > 0 else ROUND_CONE
     # free to grow, or at its bound, off which it may be by an error of the depth
-    off = max(depth - margin - depth_of_force(system.cone, f[2]), 0.0) * sets.rho[0]
+    off = max(depth - margin - depth_of_force(system.cone, stiffness, f[2]), 0.0) * sets.rho[0]
     map_block(sets, 0, f, F, math.inf if off > 0.0 else 0.0, Phi)
     square = _square(Phi)
     if 0.0 < off < abs(Phi[2]):
@@ -167,7 +175,7 @@ def predicts_solution(
             for a in range(3):
                 F[e] += at.V[row, a, e] * (moved[a] + linear.of_load[b, a] * more)
         sets.rho[0], sets.friction[0] = linear.rho[row], at.places.friction[row]
-        square, beyond = _slip_of(system, sets, f, F, depth, margin)
+        square, beyond = _slip_of(system, sets, at.places.stiffness[row], f, F, depth, margin)
         if beyond > 0.0 or square > (slip * linear.rho[row]) ** 2:
             return False
     return True

@@ -122,7 +122,7 @@ def _state_cone(
     solution. What is apart is not pressed yet.
     """
     row, cone, sets = at.active[b], system.cone, vi.sets
-    depth = at.places.depth[row]
+    depth, stiffness = at.places.depth[row], at.places.stiffness[row]
     sets.friction[b], vi.depth[b] = at.places.friction[row], depth
     pressed, falling = depth, depth
     for s in range(vi.n_dofs[b]):
@@ -131,15 +131,15 @@ def _state_cone(
         falling += vi.of_depth[b, s] * motions[vi.dofs[b, s], 1]
     if depth > 0.0:
         falling = max(falling, pressed)
-    if not cone.stiffness < math.inf:
+    if not stiffness < math.inf:
         return
     load = max(at.w[row, 2], 0.0)
     give = compliance_of(R[b], vi.J_force[b], vi.n_dofs[b], 2)
     stopping = max(falling, 0.0) / give if give > 0.0 else 0.0
-    most = depth_of_force(cone, max(load, stopping))
-    chosen = min(max(depth, depth_of_force(cone, load)), most) if depth > 0.0 else most
+    most = depth_of_force(cone, stiffness, max(load, stopping))
+    chosen = min(max(depth, depth_of_force(cone, stiffness, load)), most) if depth > 0.0 else most
     chosen = max(chosen, _LEAST_DEPTH)
-    sets.compliance[b] = 1.0 / (cone.power * cone.stiffness * chosen ** (cone.power - 1))
+    sets.compliance[b] = 1.0 / (cone.power * stiffness * chosen ** (cone.power - 1))
     sets.offset[b] = chosen * (1.0 - 1.0 / cone.power)
 
 
