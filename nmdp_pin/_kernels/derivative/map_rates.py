@@ -246,6 +246,7 @@ def along_map(
         (rates.v_q, out.v_q),
         (rates.v_z, out.v_z),
         (rates.forces, out.forces),
+        (rates.along, out.along),
         (rates.bends, out.bends),
     ):
         copy_matrix(given, written)
@@ -267,7 +268,7 @@ def along_map(
                 _add_row(of_map.Y[x, i, j], rates.r_w[begin + j], out.r_w[row])
             # the depth falls where the force of a contact acts along the normal
             sign = -1.0 if at.active[x] < n else 1.0
-            _add_row(sign * of_map.z[x, i], rates.forces[begin + m - 1], out.r_q[row])
+            _add_row(sign * of_map.z[x, i], rates.along[begin + m - 1], out.r_q[row])
 
 
 @jit

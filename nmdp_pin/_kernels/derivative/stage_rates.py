@@ -20,6 +20,8 @@ class StageRates(NamedTuple):
         first: first weight of each row, shape (k + 1,).
         w: weights, shape (nw,).
         forces: generalised forces of the vertices, -(dG/dw)', shape (nw, nv).
+        along: rates at which velocities move along the vertices, which are `forces` but for those
+            of scripted dofs, shape (nw, nv).
         r: residual that vanishes along free weights but for the multiplier of their sum [J], (nw,).
         r_q: derivative dr/dq, shape (nw, nv).
         r_w: derivative dr/dw with q held, shape (nw, nw), or (0, 0) where it is zero.
@@ -34,6 +36,7 @@ class StageRates(NamedTuple):
     first: Array
     w: Array
     forces: Array
+    along: Array
     r: Array
     r_q: Array
     r_w: Array
@@ -51,6 +54,7 @@ def new_rates(nv: int, nz: int, k: int, nw: int, moving: bool) -> StageRates:
         np.empty((nv, nz)),
         np.empty(k + 1, np.int64),
         np.empty(nw),
+        np.empty((nw, nv)),
         np.empty((nw, nv)),
         np.empty(nw),
         np.empty((nw, nv)),

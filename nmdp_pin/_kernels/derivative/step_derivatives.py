@@ -24,7 +24,8 @@ from nmdp_pin._kernels.contact.friction_cone import add_frame_derivative, cone_d
 from nmdp_pin._kernels.derivative.stage_rates import StageRates
 from nmdp_pin._kernels.geometry.planes import missed_contacts, missed_overlaps, place_contacts
 from nmdp_pin._kernels.step.outcomes import CONVERGED, OUTCOME
-from nmdp_pin._kernels.step.stage import evaluate, kinematics, linearise, saturate_at
+from nmdp_pin._kernels.step.scripts import linearise_script
+from nmdp_pin._kernels.step.stage import evaluate, kinematics, linearise_freely, saturate_at
 from nmdp_pin._kernels.step.stage_records import (
     NEWTON_EULER,
     RESIDUAL,
@@ -176,30 +177,42 @@ def stage_rates(
         _, _, kd = gains(system.joints, stage.torque, k)
         for c in range(nz):
             G_z[k, c] += kd * v_z[k, c]
-    linearise(system, stage, at, linear)
-    rates.G_q[:] = linear.A
     k, touching, rows = at.n_active[0], at.n_active[1], at.V.shape[1]
     rates.first[:] = blocks_of(at, m)
-    rates.forces[:], rates.bends[:], rates.r_z[:], rates.r_w[:] = 0.0, 0.0, 0.0, 0.0
+    linearise_freely(system, stage, at, linear)
+    _project(at, linear, linear.J_force, rates.first, rates.along)
+    linearise_script(system, at, linear)
+    rates.G_q[:] = linear.A
+    _project(at, linear, linear.J_force, rates.first, rates.forces)
+    _project(at, linear, linear.J_motion, rates.first, rates.bends)
+    rates.r_z[:], rates.r_w[:] = 0.0, 0.0
     for x in range(k):
         row, begin = at.active[x], rates.first[x]
         for e in range(rates.first[x + 1] - begin):
             rates.w[begin + e], rates.r[begin + e] = at.w[row, e], at.work[row, e]
             for a in range(rows if x < touching else 1):
                 p = at.V[row, a, e]
-                if p != 0.0:
-                    for s in range(linear.n_dofs[x]):
-                        l = linear.dofs[x, s]
-                        rates.forces[begin + e, l] += p * linear.J_force[x, a, s]
-                        rates.bends[begin + e, l] += p * linear.J_motion[x, a, s]
-                    if system.recovery > 0.0 or x >= touching:
-                        for d in range(begin, rates.first[x + 1]):
-                            loads = not system.forces or d == rates.first[x + 1] - 1
-                            if loads:
-                                rates.r_w[begin + e, d] += p * linear.of_load[x, a]
+                if p != 0.0 and (system.recovery > 0.0 or x >= touching):
+                    for d in range(begin, rates.first[x + 1]):
+                        loads = not system.forces or d == rates.first[x + 1] - 1
+                        if loads:
+                            rates.r_w[begin + e, d] += p * linear.of_load[x, a]
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)
+
+
+@jit
+def _project(at: StageIterate, linear: StageJacobians, J: Array, first: Array, out: Array) -> None:
+    """Rows of a Jacobian along the coordinates of the blocks, shape (nw, nv)."""
+    out[:] = 0.0
+    for x in range(at.n_active[0]):
+        for e in range(first[x + 1] - first[x]):
+            for a in range(at.V.shape[1] if x < at.n_active[1] else 1):
+                p = at.V[at.active[x], a, e]
+                if p != 0.0:
+                    for s in range(linear.n_dofs[x]):
+                        out[first[x] + e, linear.dofs[x, s]] += p * J[x, a, s]
 
 
 @jit
@@ -337,12 +350,12 @@ def _add_reference_motions(
 ) -> None:
     """Add V' du of motions that change with the reference, q and w held, to r_z.
 
-    Motions at a velocity are h J v, J being what the wrenches work on. Of displacements the
+    Motions at a velocity are h J v, V' J being `along`. Of displacements the
     material point that touches at the end is fixed to the carrier, so its motion at the reference
     is subtracted; with Q = R_ref R' rotations have -(tr(Q) - Q) / 2 J_w.
     """
     tree, places, contacts = system.tree, at.places, stage.contacts
-    first, forces, v_z, r_z = rates.first, rates.forces, rates.v_z, rates.r_z
+    first, along, v_z, r_z = rates.first, rates.along, rates.v_z, rates.r_z
     nv, rows, touching, h = of_q.shape[0], at.V.shape[1], at.n_active[1], 1.0 / stage.rate
     c, xi, Q, J = vector(3), vector(6), matrix(3, 3), np.empty((6, nv))
     local, work = vector(3), np.empty(nv)
@@ -354,7 +367,7 @@ def _add_reference_motions(
         if x >= touching or not stage.displaced:
             for e in range(first[x], first[x + 1]):
                 for l in range(nv):
-                    f = h * forces[e, l]
+                    f = h * along[e, l]
                     if f != 0.0:
                         for z in range(v_z.shape[1]):
                             r_z[e, z] += f * v_z[l, z]

@@ -204,9 +204,17 @@ def touches(system: System, at: StageIterate, n: int, i: int) -> bool:
 @jit
 def linearise(system: System, stage: Stage, at: StageIterate, linear: StageJacobians) -> None:
     """Derivatives of the equations at an evaluated point; in zeroth order those of V are others."""
+    linearise_freely(system, stage, at, linear)
+    linearise_script(system, at, linear)
+
+
+@jit
+def linearise_freely(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians
+) -> None:
+    """As `linearise`, as if no dof were scripted."""
     _linearise_apart(system, stage, at, linear)
     linearise_contacts(system, stage, at, linear)
-    linearise_script(system, at, linear)
 
 
 @jit

@@ -37,6 +37,7 @@ def found_face(w: np.ndarray, forces: np.ndarray) -> Face:
         first=m * np.arange(n + 1),
         w=w.ravel(),
         forces=forces,
+        along=forces,
         r=np.zeros(nw),
         r_q=forces.copy(),
         r_w=np.zeros((0, 0)),

@@ -38,6 +38,7 @@ class Response:
                 "first": self.first,
                 "w": self.w.copy(),
                 "forces": rng.standard_normal((nw, nv)),
+                "along": rng.standard_normal((nw, nv)),
                 "r": r,
                 "r_q": rng.standard_normal((nw, nv)),
                 "r_w": rng.standard_normal((nw, nw)),

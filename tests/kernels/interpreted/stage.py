@@ -168,6 +168,7 @@ def rates_of(at, record):
         "v_z": (nv, nv),
         "w": (nw,),
         "forces": (nw, nv),
+        "along": (nw, nv),
         "r": (nw,),
         "r_q": (nw, nv),
         "r_w": (nw, nw) if at.system.recovery else (0, 0),
