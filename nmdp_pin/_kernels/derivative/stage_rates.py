@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._kernels.compiler.jit import Array, jit
+from nmdp_pin._kernels.step.stage_records import StageIterate, StageJacobians
 
 
 class StageRates(NamedTuple):
@@ -62,3 +63,18 @@ def new_rates(nv: int, nz: int, k: int, nw: int, moving: bool) -> StageRates:
         np.empty((nw, nz)),
         np.empty((nw, nv)),
     )
+
+
+@jit
+def project_rows(
+    at: StageIterate, linear: StageJacobians, J: Array, first: Array, out: Array
+) -> None:
+    """Rows of a Jacobian along the coordinates of the blocks, shape (nw, nv)."""
+    out[:] = 0.0
+    for x in range(at.n_active[0]):
+        for e in range(first[x + 1] - first[x]):
+            for a in range(at.V.shape[1] if x < at.n_active[1] else 1):
+                p = at.V[at.active[x], a, e]
+                if p != 0.0:
+                    for s in range(linear.n_dofs[x]):
+                        out[first[x] + e, linear.dofs[x, s]] += p * J[x, a, s]

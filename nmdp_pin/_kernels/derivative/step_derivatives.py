@@ -21,7 +21,7 @@ from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix, vector
 from nmdp_pin._kernels.contact.contact_motion import motion_at, turn_back
 from nmdp_pin._kernels.contact.friction_cone import add_frame_derivative, cone_derivative
-from nmdp_pin._kernels.derivative.stage_rates import StageRates
+from nmdp_pin._kernels.derivative.stage_rates import StageRates, project_rows
 from nmdp_pin._kernels.geometry.planes import missed_contacts, missed_overlaps, place_contacts
 from nmdp_pin._kernels.step.outcomes import CONVERGED, OUTCOME
 from nmdp_pin._kernels.step.scripts import linearise_script
@@ -180,11 +180,11 @@ def stage_rates(
     k, touching, rows = at.n_active[0], at.n_active[1], at.V.shape[1]
     rates.first[:] = blocks_of(at, m)
     linearise_freely(system, stage, at, linear)
-    _project(at, linear, linear.J_force, rates.first, rates.along)
+    project_rows(at, linear, linear.J_force, rates.first, rates.along)
     linearise_script(system, at, linear)
     rates.G_q[:] = linear.A
-    _project(at, linear, linear.J_force, rates.first, rates.forces)
-    _project(at, linear, linear.J_motion, rates.first, rates.bends)
+    project_rows(at, linear, linear.J_force, rates.first, rates.forces)
+    project_rows(at, linear, linear.J_motion, rates.first, rates.bends)
     rates.r_z[:], rates.r_w[:] = 0.0, 0.0
     for x in range(k):
         row, begin = at.active[x], rates.first[x]
@@ -200,19 +200,6 @@ def stage_rates(
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)
-
-
-@jit
-def _project(at: StageIterate, linear: StageJacobians, J: Array, first: Array, out: Array) -> None:
-    """Rows of a Jacobian along the coordinates of the blocks, shape (nw, nv)."""
-    out[:] = 0.0
-    for x in range(at.n_active[0]):
-        for e in range(first[x + 1] - first[x]):
-            for a in range(at.V.shape[1] if x < at.n_active[1] else 1):
-                p = at.V[at.active[x], a, e]
-                if p != 0.0:
-                    for s in range(linear.n_dofs[x]):
-                        out[first[x] + e, linear.dofs[x, s]] += p * J[x, a, s]
 
 
 @jit
