@@ -205,7 +205,8 @@ def _title(recording: Recording) -> str:
     gait = (scenario.get("controller") or {}).get("gait")
     parts = [str(meta["robot"]), gait and str(gait), integrator.get("name")]
     parts.append(f"{1e3 * recording.dt:.4g} ms steps")
-    parts.append(f"{recording.duration:.4g} s in {recording.wall_time.sum():.3g} s")
+    wall = recording.wall_time.sum()  # 0 where nobody measured it
+    parts.append(f"{recording.duration:.4g} s" + (f" in {wall:.3g} s" if wall else ""))
     failed = int(np.count_nonzero(recording.status))
     parts.append(f"{failed} failed steps" if failed else "")
     return literal("  ·  ".join(str(part) for part in parts if part))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nmdp_pin._derivatives.differentiator import StepDerivatives, StepDifferentiator
+from nmdp_pin._simulator.argument_check import check_count
 from nmdp_pin._simulator.state_vector import StateVector
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import MissingExtra
@@ -58,6 +59,7 @@ def ilqr(
     """
     if importlib.util.find_spec("daqp") is None:
         raise MissingExtra("daqp", "qp")
+    check_count("rounds", rounds, 0)
     differentiate = StepDifferentiator(problem.simulator)
     plan, damping = problem.plan(state, u), _DAMPING[0]
     for _ in range(rounds if np.isfinite(plan.cost) else 0):

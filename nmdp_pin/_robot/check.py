@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import check_part
 from nmdp_pin._robot.assembly import assemble
 from nmdp_pin._robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_points import ContactPoints
@@ -130,6 +131,7 @@ def check_robot(
     **options: Any,
 ) -> RobotReport:
     """Check a robot; the options are those of `load_robot`. Mistakes are in the report."""
+    check_part("a robot", source, (str, os.PathLike), RobotError)
     report = RobotReport(os.fspath(source))
     try:
         files = find_robot(source, variant=variant, package_dirs=package_dirs)

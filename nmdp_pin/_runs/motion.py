@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._control import Controller
+from nmdp_pin._options import check_part
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.model import base_velocities
 from nmdp_pin._runs.recording import Recording
@@ -70,6 +71,8 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
     Raises:
         RecordingError: the recording is of another robot.
     """
+    check_part("recording", recording, Recording, RecordingError)
+    check_part("robot", robot, Robot, RecordingError)
     model = robot.model
     if recording.meta["joints"] != list(model.names)[1:]:
         raise RecordingError(

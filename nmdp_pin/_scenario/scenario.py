@@ -136,6 +136,10 @@ class Scenario(Section):
 
     _file: str = PrivateAttr("")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the keys: records of options are made again, of what is registered there."""
+        return functools.partial(Scenario.from_dict, file=self._file), (self.resolved(),)
+
     @model_validator(mode="before")
     @classmethod
     def _recover_as_preset(cls, table: Any) -> Any:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from nmdp_pin._derivatives.differentiator import StepDifferentiator
-from nmdp_pin._simulator.argument_check import numbers
+from nmdp_pin._options import numbers
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import ControlError, NmdpError, StateError
 

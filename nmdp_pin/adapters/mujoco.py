@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nmdp_pin._simulator.argument_check import numbers
+from nmdp_pin._options import numbers
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import StateError
