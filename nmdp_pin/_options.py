@@ -52,7 +52,7 @@ _KINDS = {
     "finite_number": "a finite number",
 }
 _LONGEST = 60  # [characters] of a value that is shown
-_COMPOSED = {"self", "system", "robot", "q"}
+_COMPOSED = {"self", "system", "robot", "controller", "q"}
 """Parameters that are no options: parts that are composed."""
 
 
@@ -192,7 +192,7 @@ def check_part(
 ) -> None:
     """Check the class of an argument."""
     if not isinstance(value, kind):
-        raise error(f"{name} must be a {_words(kind)}, got {shown(value)}")
+        raise error(f"{name} must be of type {_words(kind)}, got {shown(value)}")
 
 
 def _words(kind: type | tuple[type, ...]) -> str:

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ class Problem:
         check_count("held", self.held, 1)
         for name in ("running", "final"):
             check_part(name, getattr(self, name), Callable, ControlError)
+        check_part("command", self.command, (Command, NoneType), ControlError)
         # what `rollout` would refuse
         told = ControlInput.of(self.simulator, self.command, targets=self.targets)
         object.__setattr__(self, "command", told.command)

@@ -28,7 +28,7 @@ from nmdp_pin._integrators import (
 from nmdp_pin._integrators.presets import check_recovery, preset_options
 from nmdp_pin._kernels.compiler.kernel_lock import KernelLock
 from nmdp_pin._kernels.tree.joints import Commands
-from nmdp_pin._options import check_part, numbers, options_of
+from nmdp_pin._options import numbers, options_of, shown
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.loop_closure import OPEN, closed
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real
@@ -82,7 +82,9 @@ class Simulator:
         given = System(robot, terrain, contact)
         self.method, self.options = method, dict(options)
         self.control = Halving() if control is None else control
-        check_part("control", self.control, StepControl, IntegratorError)
+        if not isinstance(self.control, StepControl):
+            what = "control must be Halving(...), Fixed() or ErrorControl(...)"
+            raise IntegratorError(f"{what}, got {shown(control)}")
         self._own(replace(given, robot=given.robot.copy()))
 
     def _own(self, system: System[Any], like: "Simulator | None" = None) -> None:

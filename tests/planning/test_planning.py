@@ -188,17 +188,17 @@ def test_torques_stay_within_the_efforts():
 WRONG = {
     "one cost a state": (
         {"final": lambda x: (x[..., 0] - GOAL) ** 2},
-        r"`final` returns .*m resid",
+        r"`final` returns .* m",
     ),
     "cost of controls": (
         {"running": lambda x, u: u.sum(-1)},
-        r"`running` returns an array of shape",
+        r"`running` returns an array",
     ),
     "nothing": ({"final": lambda x: None}, "must be an array of numbers|`final` returns"),
-    "no function": ({"final": 1.0}, "final must be a Callable, got 1.0"),
+    "no function": ({"final": 1.0}, "final must be of type Callable, got 1.0"),
     "steps": ({"held": 0}, "held must be a whole number >= 1, got 0"),
     "bounds": ({"low": np.zeros(2)}, r"low has shape \(2,\), expected \(\) or \(1,\)"),
-    "command": ({"command": "hold"}, "command must be a Command, .* got the text 'hold'"),
+    "command": ({"command": "hold"}, "command must be of type Command or None, got the text"),
 }
 
 

@@ -227,7 +227,7 @@ BAD_SIMULATORS = {
     "order": ({"order": 3}, "order must be 1 or 2, got 3"),
     "budget": ({"max_work": 0}, "max_work must be >= 1, got 0"),
     "unknown key": ({"vi_newton": {"tol": 1e-6}}, "vi_newton.tol is not an option"),
-    "step control": ({"control": "halving"}, "control must be a StepControl, got the text"),
+    "step control": ({"control": "halving"}, "control must be Halving.*, got the text"),
     "a list of methods": ({"method": ["ne-nmdp"]}, "is not known; choose from"),
     "type": ({"max_work": "few"}, "max_work must be a whole number, got the text 'few'"),
     "options of the other solver": (
