@@ -187,23 +187,19 @@ def checked(error: type[NmdpError]) -> Callable[[Callable[P, T]], Callable[P, T]
     return decorate
 
 
-def check_part(
-    name: str, value: object, kind: type | tuple[type, ...], error: type[NmdpError]
-) -> None:
-    """Check the class of an argument."""
+def check_part(name: str, value: object, kind: Any, error: type[NmdpError]) -> None:
+    """Check the class of an argument; `kind` is a class, or several."""
     if not isinstance(value, kind):
         raise error(f"{name} must be of type {_words(kind)}, got {shown(value)}")
 
 
-def _words(kind: type | tuple[type, ...]) -> str:
+def _words(kind: Any) -> str:
     """Names of classes."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
     return " or ".join("None" if each is NoneType else each.__name__ for each in kinds)
 
 
-def check_parts(
-    name: str, values: object, kind: type | tuple[type, ...], error: type[NmdpError]
-) -> tuple[Any, ...]:
+def check_parts(name: str, values: object, kind: Any, error: type[NmdpError]) -> tuple[Any, ...]:
     """The entries of an argument, of which each has a class."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise error(f"{name} must be a list of {_words(kind)}, got {shown(values)}")

@@ -131,7 +131,7 @@ def _of_size(name: str, value: Any, size: int) -> np.ndarray:
     found = numbers(name, value, ControlError)
     if found.shape not in ((), (1,), (size,)):
         raise ControlError(f"{name} has shape {found.shape}, expected () or ({size},)")
-    return np.zeros(size) + found
+    return np.asarray(np.zeros(size) + found)
 
 
 @dataclass(frozen=True, eq=False)
