@@ -212,6 +212,42 @@ def test_mistakes_are_named():
         Base.of(load_robot("hopper", base="fixed"))
 
 
+@pytest.mark.parametrize("action", [0.5, np.zeros(1), np.zeros((1, 3)), "up"])
+def test_an_action_is_one_of_each_motor(action):
+    """One number would move all motors alike."""
+    env = gymnasium.make(HOPPER).unwrapped
+    env.reset(seed=0)
+    with pytest.raises(
+        ControlError, match=r"action has shape .*expected \(3,\)|an array of numbers"
+    ):
+        env.step(action)
+
+
+def test_starts_and_tasks_that_are_none():
+    """Unknown options are no starts, and a task has four functions."""
+    env = gymnasium.make(HOPPER).unwrapped
+    with pytest.raises(StateError, match="knows the option 'state', got the text 'stat'"):
+        env.reset(options={"stat": env.state})
+    with pytest.raises(StateError, match="expected a State, got int"):
+        env.reset(options={"state": 1})
+    for task, text in (
+        (None, "lacks a function `reward`, got None"),
+        (Task(reward=lambda *_: 0.0, reset=lambda *_: None), "must return q, v and perhaps a goal"),
+    ):
+        with pytest.raises(StateError, match=text):
+            SimulatorEnv(env.simulator, task)
+    with pytest.raises(StateError, match=r"dt must be > 0 s .* got the text '1', 8.0"):
+        SimulatorEnv(env.simulator, env.task, dt="1")
+    with pytest.raises(StateError, match="sensors must be of type Sensors or None"):
+        SimulatorEnv(env.simulator, env.task, sensors=[Gyroscope()])
+
+
+def test_a_step_before_the_first_reset_begins_where_it_stands():
+    """The environment has a state from the beginning."""
+    env = gymnasium.make(HOPPER).unwrapped
+    assert np.isfinite(env.step(np.zeros(3))[0]).all()
+
+
 def sensing(**options):
     """The hopper that observes what noisy sensors read."""
     simulator = simulator_for(load_robot("gym-hopper"))
