@@ -209,6 +209,13 @@ def check_parts(name: str, values: object, kind: Any, error: type[NmdpError]) ->
     return found
 
 
+def check_pair(name: str, made: Any, error: type[NmdpError]) -> tuple[Any, Any]:
+    """What a function of time returns: a place, and the velocity there."""
+    if not isinstance(made, tuple | list) or len(made) != 2:
+        raise error(f"{name} must return a place and a velocity, got {shown(made)}")
+    return made[0], made[1]
+
+
 def numbers(
     name: str, value: object, error: type[NmdpError], size: int | None = None
 ) -> np.ndarray:

@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from nmdp_pin._control.controller import Command, CommandSource, Controller
 from nmdp_pin._control.conversion import ControllerLike, controller_of
-from nmdp_pin._options import check_part, numbers, shown, unknown
+from nmdp_pin._options import check_pair, check_part, numbers, unknown
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.model import FREE_JOINTS
 from nmdp_pin._state.state import State
@@ -75,7 +75,7 @@ class Scripted(Controller):
     def _write(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Write the coordinates and velocities at a time."""
         for name, motion, i, k, free in self._motions:
-            place, velocity = _pair(name, motion(t))
+            place, velocity = check_pair(f"the motion of '{name}'", motion(t), ControlError)
             if free:
                 check_part(f"the pose of '{name}'", place, pin.SE3, ControlError)
                 q[i : i + 7] = pin.SE3ToXYZQUAT(place)
@@ -85,14 +85,6 @@ class Scripted(Controller):
                 q[i], v[k] = numbers(f"the motion of '{name}'", (place, velocity), ControlError, 2)
             if not (np.isfinite(q).all() and np.isfinite(v).all()):
                 raise ControlError(f"the motion of '{name}' is not finite at t = {t:g} s")
-
-
-def _pair(name: str, made: Any) -> tuple[Any, Any]:
-    """What a motion returns."""
-    if not isinstance(made, tuple | list) or len(made) != 2:
-        what = f"the motion of '{name}' must return a place and a velocity"
-        raise ControlError(f"{what}, got {shown(made)}")
-    return made[0], made[1]
 
 
 class _Spread(CommandSource):

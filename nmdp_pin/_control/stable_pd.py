@@ -8,7 +8,7 @@ import numpy as np
 
 from nmdp_pin._control.controller import Command, Controller
 from nmdp_pin._control.trajectory import GaitTrajectory
-from nmdp_pin._options import NonNegative, Number, checked, numbers, phrased
+from nmdp_pin._options import NonNegative, Number, check_pair, checked, numbers, phrased
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._state.state import State
@@ -55,7 +55,7 @@ class StablePD(Controller):
 
     def command(self, state: State, h: float) -> Command:
         """See `Controller.command`."""
-        q, v = self.reference(state.t + h)
+        q, v = check_pair("a motion", self.reference(state.t + h), ControlError)
         return Command(
             kp=self._kp, kd=self._kd, q_target=q, v_target=v if self._track_velocity else None
         )

@@ -23,8 +23,8 @@ _SUM_TOLERANCE = 1e-9  # on sum(w) <= 1 of a contact
 
 
 @dataclass(frozen=True)
-class _OffTheBase(CommandSource):
-    """Commands of a source, whose gains are looked at."""
+class _Checked(CommandSource):
+    """Commands of a source, checked where they are not as they should be at first sight."""
 
     inner: CommandSource
     check: "ArgumentCheck"
@@ -32,6 +32,8 @@ class _OffTheBase(CommandSource):
     def at(self, t: float) -> Command:
         """See `CommandSource.at`."""
         command = self.inner.at(t)
+        if not self.check.fits(command):
+            return self.check.command(command)
         self.check.refuse_base_gains(command)
         return command
 
@@ -47,6 +49,7 @@ class ArgumentCheck:
         self._base = base_velocities(robot.model, robot.driven)
         self._n_joints = len(robot.limits.bounded) + sum(loop.rows for loop in robot.loops)
         self._n_pairs, self._n_vertices = n_pairs, n_vertices
+        self._of_q, self._of_v = (robot.model.nq,), (robot.model.nv,)
 
     def state(self, state: State) -> None:
         """Check a state."""
@@ -111,6 +114,16 @@ class ArgumentCheck:
         self.refuse_base_gains(result)
         return result
 
+    def fits(self, command: Command) -> bool:
+        """Whether the arrays of a command have their types and shapes."""
+        if not isinstance(command, Command):
+            return False
+        of_v, q = self._of_v, command.q_target
+        given = command.kp, command.kd, command.v_target, command.tau, command.force
+        return (q is None or _is_array(q, self._of_q)) and all(
+            x is None or _is_array(x, of_v) for x in given
+        )
+
     def _wrenches(self, wrenches: Sequence[ExternalWrench]) -> tuple[ExternalWrench, ...]:
         """Check wrenches on links."""
         found = check_parts("wrenches", wrenches, ExternalWrench, ControlError)
@@ -132,8 +145,8 @@ class ArgumentCheck:
                 )
 
     def source(self, source: CommandSource) -> CommandSource:
-        """A source whose commands do not hold a floating base, or raise a ControlError."""
-        return _OffTheBase(source, self) if len(self._base) else source
+        """A source whose commands fit and do not hold a floating base, or raise a ControlError."""
+        return _Checked(source, self)
 
     def _check_warm(self, warm: WarmStart) -> None:
         """Refuse the warm start of another robot, terrain or contact model."""
@@ -197,6 +210,11 @@ def _pair(names: tuple[object, ...]) -> tuple[str, str]:
     if [type(name) for name in names] != [str, str]:
         raise ControlError(f"attached must hold pairs of names of frames, got {shown(names)}")
     return str(names[0]), str(names[1])
+
+
+def _is_array(value: object, shape: tuple[int, ...]) -> bool:
+    """Whether a value is an array of floats of this shape."""
+    return isinstance(value, np.ndarray) and value.shape == shape and value.dtype == float
 
 
 def are_finite(values: np.ndarray) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from nmdp_pin import (
     Command,
+    Controller,
     FrictionCone,
     Plane,
     Recorder,
@@ -170,6 +171,49 @@ def test_what_is_wrong_is_said(call, text):
     """No mistake ends in an AttributeError or TypeError of the inside, or is taken for another."""
     with pytest.raises(NmdpError, match=text):
         call()
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        ((ROBOT.standing[:2], np.zeros(6)), r"q_target has shape \(2,\), expected \(6,\)"),
+        (ROBOT.standing, "a motion must return a place and a velocity, got array"),
+        (None, "a motion must return a place and a velocity, got None"),
+    ],
+)
+def test_motions_are_checked_at_all_times(made, text):
+    """What a function of time returns after the first step, too."""
+    right = ROBOT.standing, np.zeros(6)
+    motion = StablePD(ROBOT, kp=9.0, kd=1.0, gait=lambda t: right if t < 1.5 * H else made)
+    with pytest.raises(NmdpError, match=text):
+        list(SIMULATOR.run(STATE, motion, dt=H, duration=3 * H))
+
+
+def test_controllers_that_follow_the_time_return_what_others_do():
+    """Lists, and torques of the driven joints, at each stage of a step."""
+
+    class Pulling(Controller):
+        """Torques of a joint that grow."""
+
+        follows_time = True
+
+        def __init__(self, made):
+            self.made = made
+
+        def command(self, state, h):
+            return self.made(np.array([0.0, state.t + h, 0.0]))
+
+    def full(u):
+        tau = np.zeros(ROBOT.model.nv)
+        tau[ROBOT.driven] = u
+        return Command(tau=tau)
+
+    expected = list(SIMULATOR.run(STATE, Pulling(full), dt=H, duration=2 * H))
+    assert expected[-1].tau[ROBOT.driven[1]] > H
+    for made in (lambda u: u, lambda u: Command(tau=u), lambda u: Command(tau=u.tolist())):
+        found = list(SIMULATOR.run(STATE, Pulling(made), dt=H, duration=2 * H))
+        np.testing.assert_array_equal(found[-1].tau, expected[-1].tau)
+        np.testing.assert_array_equal(found[-1].state.q, expected[-1].state.q)
 
 
 def test_functions_return_torques_of_driven_joints():
