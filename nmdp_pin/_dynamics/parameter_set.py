@@ -175,21 +175,23 @@ def _carrier(model: pin.Model, name: str) -> int:
 
     Of the links of a body its first one and its heaviest one may stand for all.
     """
-    joint = int(_frame("mass", model, name).parentJoint)
+    named = _frame("mass", model, name)
+    joint = int(named.parentJoint)
+    first = named.type == pin.BODY and model.frames[named.parentFrame].type == pin.JOINT
+    if first or name == model.names[joint]:
+        return joint
     masses = dict[str, float]()
     for frame in model.frames:
         if frame.parentJoint == joint and frame.type == pin.BODY:
             fixed = model.frames[frame.parentFrame]  # which pinocchio gives the link's inertia
             given = fixed.inertia.mass if fixed.type == pin.FIXED_JOINT else 0.0
             masses[frame.name] = frame.inertia.mass + given
-    if name == model.names[joint]:
-        return joint
-    first = next(iter(masses))
-    masses[first] += model.inertias[joint].mass - sum(masses.values())
-    if name not in (first, max(masses, key=masses.__getitem__)):
+    own = next(iter(masses))
+    masses[own] += model.inertias[joint].mass - sum(masses.values())
+    if name not in (own, max(masses, key=masses.__getitem__)):
         raise ParameterError(
-            f"mass: '{name}' is fixed to '{first}', and a mass is that of a link with all that is "
-            f"fixed to it: name '{first}', or give a payload"
+            f"mass: '{name}' is fixed to '{own}', and a mass is that of a link with all that is "
+            f"fixed to it: name '{own}', or give a payload"
         )
     return joint
 
