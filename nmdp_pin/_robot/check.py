@@ -59,6 +59,19 @@ class ContactRow(NamedTuple):
     size: str
 
 
+class ActuatorRow(NamedTuple):
+    """Actuator of the description: its name, form, what it moves, and the range of its control.
+
+    The form is "motor", "servo" (whose force follows what it moves) or "thruster".
+    """
+
+    name: str
+    form: str
+    moves: str
+    lower: str
+    upper: str
+
+
 @dataclass(frozen=True)
 class RobotReport:
     """Report of `nmdp-pin check`.
@@ -71,6 +84,7 @@ class RobotReport:
         nq: size of the configuration; None if the robot cannot be loaded.
         nv: size of the velocity; None if the robot cannot be loaded.
         joints: moving joints.
+        actuators: actuators of an MJCF file or a robot.toml, which `Actuators` controls.
         contacts: contact points.
         massless: links that move and have no mass.
         missing: kind, link and file of every mesh that was not found.
@@ -86,6 +100,7 @@ class RobotReport:
     nq: int | None = None
     nv: int | None = None
     joints: tuple[JointRow, ...] = ()
+    actuators: tuple[ActuatorRow, ...] = ()
     contacts: tuple[ContactRow, ...] = ()
     massless: tuple[str, ...] = ()
     missing: tuple[tuple[str, str, str], ...] = ()
@@ -117,6 +132,7 @@ class RobotReport:
             ("links without mass (fine where links with mass hang on them)", massless),
             ("notes", self.notes),
             (f"joints ({len(self.joints)})", _table(self.joints)),
+            (f"actuators ({len(self.actuators)})", _table(self.actuators)),
             (f"contact points ({len(self.contacts)}), in m", _table(self.contacts)),
         ):
             lines += [f"  {title}", *(f"    {row}" for row in rows)] if rows else []
@@ -154,6 +170,15 @@ def check_robot(
         nq=model.nq,
         nv=model.nv,
         joints=tuple(row._replace(use=use.get(row.name, "locked")) for row in report.joints),
+        actuators=tuple(
+            ActuatorRow(
+                actuator.name,
+                "thruster" if actuator.frame else "servo" if actuator.is_servo else "motor",
+                actuator.frame or ", ".join(actuator.arms),
+                *("" if np.isinf(end) else f"{end:.6g}" for end in actuator.control),
+            )
+            for actuator in robot.actuators
+        ),
         contacts=tuple(
             ContactRow._make((name, names[joint], form, *(f"{x:.4f}" for x in place), size))
             for name, joint, place, (form, size) in zip(
