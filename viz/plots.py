@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nmdp_pin._files.output_file import check_writable
+from nmdp_pin._options import check_part
 from nmdp_pin._runs.motion import Motion, motion_in
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run_summary import apart, base_moves, distance, height, tilt
@@ -48,6 +49,8 @@ def plot_recording(
         MissingExtra: matplotlib is not installed.
         RecordingError: the path cannot be written.
     """
+    check_part("recording", recording, Recording, RecordingError)
+    check_part("path", path, (str, os.PathLike), RecordingError)
     check_writable(path)
     motion = motion_in(recording)[0] if motion is None else motion
     made = [

@@ -242,7 +242,7 @@ def _odd_pose(robot: Robot) -> list[str]:
     return said
 
 
-def _table(rows: Sequence[JointRow] | Sequence[ContactRow]) -> list[str]:
+def _table(rows: Sequence[NamedTuple]) -> list[str]:
     """Rows under their headings, each column as wide as its widest cell."""
     if not rows:
         return []
