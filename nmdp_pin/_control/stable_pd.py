@@ -109,13 +109,9 @@ class TorqueFunction(Controller):
     def command(self, state: State, h: float) -> Command:
         """See `Controller.command`."""
         result = self._function(state, h)
-        if result is None:
-            return Command()
-        return (
-            result
-            if isinstance(result, Command)
-            else Command(tau=numbers("a torque", result, ControlError))
-        )
+        if result is None or isinstance(result, Command):
+            return result or Command()
+        return Command(tau=numbers("a torque", result, ControlError))
 
 
 @dataclass(frozen=True, eq=False)
