@@ -139,10 +139,9 @@ def rollout(
         ParameterError: a set of parameters cannot be used.
         WorkerError: a worker died, or `command` ended its process.
     """
-    check_part("simulator", simulator, Simulator, StateError)
     check_step(h)
     asked, starts = simulator, _starts(simulator, x0)
-    parameters = check_parts("parameters", parameters, Mapping, ParameterError)
+    parameters = _sets(simulator, parameters)
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
     commands = command if isinstance(command, Sequence) else (command,)
     controls = [ControlInput.of(simulator, each, targets=targets) for each in commands]
@@ -151,8 +150,6 @@ def rollout(
         starts = starts * nb
     if len(parameters) == 1:
         simulator, parameters = simulator.with_parameters(**parameters[0]), ()
-    for each in parameters:
-        ParameterSet.of(each).changed(simulator.system)  # a mistake is found before any step
     control, controls = controls[0], controls[: len(controls) if len(controls) > 1 else 0]
     roller = _roller(simulator, control, backend, n_jobs)
     if roller and (parameters or controls):
@@ -296,8 +293,19 @@ def _run(
     return Status.CONVERGED, k, state
 
 
+def _sets(
+    simulator: Simulator, given: Sequence[Mapping[str, Any]]
+) -> tuple[Mapping[str, Any], ...]:
+    """Sets of parameters, whose mistakes are found before any step."""
+    sets = check_parts("parameters", given, Mapping, ParameterError)
+    for each in sets:
+        ParameterSet.of(each).changed(simulator.system)
+    return sets
+
+
 def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> tuple[State, ...]:
     """The starts as checked states."""
+    check_part("simulator", simulator, Simulator, StateError)
     if isinstance(x0, State):
         x0 = (x0,)
     if isinstance(x0, Sequence) and len(x0) and isinstance(x0[0], State):
