@@ -83,7 +83,8 @@ class Sweep:
     ) -> None:
         check_part("source", source, (str, os.PathLike), SweepError)
         axes = check_parts("axes", axes, GridAxis, SweepError)
-        self.source, self.axes, self.overrides = os.fspath(source), axes, tuple(overrides)
+        self.source, self.axes = os.fspath(source), axes
+        self.overrides = check_parts("overrides", overrides, str, SweepError)
         if not axes:
             raise SweepError("a sweep needs a grid, such as integrator.dt=0.01,0.02")
         keys = [axis.key for axis in axes]

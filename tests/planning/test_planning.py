@@ -222,3 +222,21 @@ def test_samples_whose_residuals_are_none_do_not_count():
     problem, state = slide(running=lambda x, u: np.where(np.abs(u) > 1.0, np.nan, u), high=9.0)
     found = cem(problem, state, np.zeros((KNOTS, 1)), spread=1.0, samples=64, rounds=3)
     assert 0.0 < found.cost < problem.plan(state, np.zeros((KNOTS, 1))).cost
+
+
+def test_options_that_are_none():
+    """Of each planner, before anything is computed."""
+    problem, state = slide()
+    begin = np.zeros((KNOTS, 1))
+    for call, text in (
+        (lambda: ilqr(state, state, begin), "problem must be of type Problem"),
+        (lambda: cem("slide", state, begin, spread=1.0), "problem must be of type Problem"),
+        (lambda: ilqr(problem, state, begin, tolerance="small"), "tolerance must be a number"),
+        (lambda: ilqr(problem, state, begin, rounds=-1), "rounds must be a whole number >= 0"),
+        (lambda: cem(problem, state, begin, spread=np.ones(2)), r"spread has shape \(2,\)"),
+        (lambda: cem(problem, state, begin, spread=1.0, elites=0), "elites must be a whole number"),
+        (lambda: mppi(problem, state, begin, spread=1.0, temperature=0.0), "finite number > 0"),
+        (lambda: mppi(problem, state, begin, spread=1.0, seed=-1), "seed must be a whole number"),
+    ):
+        with pytest.raises((ControlError, StateError), match=text):
+            call()
