@@ -11,6 +11,7 @@ import inspect
 import os
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from types import NoneType
 from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -51,7 +52,7 @@ _KINDS = {
     "finite_number": "a finite number",
 }
 _LONGEST = 60  # [characters] of a value that is shown
-_COMPOSED = {"self", "system", "robot", "q"}
+_COMPOSED = {"self", "system", "robot", "controller", "q"}
 """Parameters that are no options: parts that are composed."""
 
 
@@ -124,6 +125,8 @@ def check_options(
         The values, converted to their types.
     """
     checked = {}
+    for name in _parts(source).keys() & given.keys():
+        check_part(name, given[name], _parts(source)[name], error)
     for name, adapter in _adapters(source).items():
         if name in given:
             try:
@@ -184,9 +187,69 @@ def checked(error: type[NmdpError]) -> Callable[[Callable[P, T]], Callable[P, T]
     return decorate
 
 
+def check_part(name: str, value: object, kind: Any, error: type[NmdpError]) -> None:
+    """Check the class of an argument; `kind` is a class, or several."""
+    if not isinstance(value, kind):
+        raise error(f"{name} must be of type {_words(kind)}, got {shown(value)}")
+
+
+def _words(kind: Any) -> str:
+    """Names of classes."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return " or ".join("None" if each is NoneType else each.__name__ for each in kinds)
+
+
+def check_parts(name: str, values: object, kind: Any, error: type[NmdpError]) -> tuple[Any, ...]:
+    """The entries of an argument, of which each has a class."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise error(f"{name} must be a list of {_words(kind)}, got {shown(values)}")
+    found = tuple(values)
+    for k, value in enumerate(found):
+        check_part(f"{name}[{k}]", value, kind, error)
+    return found
+
+
+def check_pair(name: str, made: Any, error: type[NmdpError]) -> tuple[Any, Any]:
+    """What a function of time returns: a place, and the velocity there."""
+    if not isinstance(made, tuple | list) or len(made) != 2:
+        raise error(f"{name} must return a place and a velocity, got {shown(made)}")
+    return made[0], made[1]
+
+
+def numbers(
+    name: str, value: object, error: type[NmdpError], size: int | None = None
+) -> np.ndarray:
+    """Convert a value to an array of floats, of shape (size,) where a size is given."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} must be an array of numbers, got {shown(value)}") from cause
+    if size is not None:
+        check_shape(name, array, error, size)
+    return array
+
+
+def check_shape(name: str, array: np.ndarray, error: type[NmdpError], size: int) -> None:
+    """Check that an array has the shape (size,)."""
+    if array.shape != (size,):
+        raise error(f"{name} has shape {array.shape}, expected ({size},)")
+
+
+@functools.cache
+def _parts(source: Callable[..., Any]) -> dict[str, type]:
+    """Classes of the parts that a class or function composes, by parameter."""
+    whole = dataclasses.is_dataclass(source) or not isinstance(source, type)
+    hints = typing.get_type_hints(source if whole else source.__init__)
+    return {
+        name: typing.get_origin(hints[name]) or hints[name]
+        for name in ("robot", "system")
+        if name in hints
+    }
+
+
 @functools.cache
 def _adapters(source: Callable[..., Any]) -> dict[str, TypeAdapter[Any]]:
-    config: Any = {"arbitrary_types_allowed": True}
+    config: Any = {"arbitrary_types_allowed": True, "extra": "forbid"}
     return {
         name: TypeAdapter(option.hint, config=config)
         for name, option in options_of(source).items()
@@ -242,6 +305,8 @@ def sentence(line: Any) -> str:
         return str(context["sentence"])
     if kind == "missing":
         return "is missing"
+    if kind == "unexpected_keyword_argument":
+        return "is not an option"
     if kind in _ORDER:
         return f"must be {_ORDER[kind]} {next(iter(context.values())):g}, got {shown(given)}"
     if kind == "literal_error":

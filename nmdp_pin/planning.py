@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import pinocchio as pin
 
 from nmdp_pin._control.controller import Command
 from nmdp_pin._derivatives.ilqr import ilqr
-from nmdp_pin._simulator.argument_check import check_count
+from nmdp_pin._options import check_part, numbers
+from nmdp_pin._simulator.argument_check import check_count, check_step, is_real
+from nmdp_pin._simulator.control_input import ControlInput
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import ControlError
@@ -46,14 +49,30 @@ class Problem:
     low: np.ndarray | float | None = None
     high: np.ndarray | float | None = None
 
+    def __post_init__(self) -> None:
+        check_part("simulator", self.simulator, Simulator, ControlError)
+        check_step(self.h)
+        check_count("held", self.held, 1)
+        for name in ("running", "final"):
+            check_part(name, getattr(self, name), Callable, ControlError)
+        check_part("command", self.command, (Command, NoneType), ControlError)
+        # what `rollout` would refuse
+        told = ControlInput.of(self.simulator, self.command, targets=self.targets)
+        object.__setattr__(self, "command", told.command)
+
     @functools.cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Least and largest controls, shape (nu,) each."""
         robot, command = self.simulator.robot, self.command or Command()
         held = 0.0 if command.tau is None else command.tau[robot.driven]
         effort = np.where(self.targets, np.inf, robot.limits.effort[robot.driven])
-        given = zip((self.low, self.high), (-effort - held, effort - held), strict=True)
-        low, high = (np.zeros_like(e) + (e if b is None else b) for b, e in given)
+        low, high = (
+            _of_size(name, end if bound is None else bound, len(effort))
+            for name, bound, end in (
+                ("low", self.low, -effort - held),
+                ("high", self.high, effort - held),
+            )
+        )
         if not (low <= high).all():
             raise ControlError(f"the least controls {low} are not below the largest {high}")
         return low, high
@@ -73,20 +92,46 @@ class Problem:
 
     def costs(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Costs of ends of knots (..., n, nx) under controls (..., n, nu)."""
-        way, end = np.square(self.running(x, u)), np.square(self.final(x[..., -1, :]))
-        return np.asarray(way.sum(axis=(-2, -1)) + end.sum(axis=-1))
+        way = _residuals("running", self.running(x, u), x.shape[:-1])
+        end = _residuals("final", self.final(x[..., -1, :]), x.shape[:-2])
+        return np.asarray(np.square(way).sum(axis=(-2, -1)) + np.square(end).sum(axis=-1))
 
     def rolled(self, state: State, u: np.ndarray) -> "tuple[np.ndarray, np.ndarray]":
         """Ends of knots (nb, n, nx) under controls (nb, n, nu), and costs, infinite of failures."""
         options: Any = {"command": self.command, "targets": self.targets}
         made = rollout(self.simulator, state, np.repeat(u, self.held, 1), h=self.h, **options)
         costs = self.costs(x := made.x[:, self.held - 1 :: self.held], u)
-        return x, np.where(made.ok, costs, np.inf)
+        return x, np.where(made.ok & ~np.isnan(costs), costs, np.inf)
 
     def plan(self, state: State, u: np.ndarray) -> "Plan":
         """Plan of the controls as they are, cut at the bounds."""
-        x, costs = self.rolled(state, (u := self.within(np.asarray(u, dtype=float)))[None])
+        given, nu = numbers("u", u, ControlError), len(self.simulator.robot.driven)
+        if given.ndim != 2 or not len(given) or given.shape[1] != nu:
+            raise ControlError(
+                f"u has shape {given.shape}, expected (n, {nu}): controls of {nu} driven joints in "
+                "n knots, at least one"
+            )
+        x, costs = self.rolled(state, (u := self.within(given))[None])
         return Plan(u, x[0], float(costs[0]))
+
+
+def _residuals(name: str, made: Any, axes: tuple[int, ...]) -> np.ndarray:
+    """What a function of residuals has made of states with these axes, with one axis more."""
+    found = numbers(f"residuals of `{name}`", made, ControlError)
+    if found.ndim != len(axes) + 1 or found.shape[:-1] != axes:
+        raise ControlError(
+            f"`{name}` returns an array of shape {found.shape} for states of shape (*{axes}, nx), "
+            f"expected (*{axes}, m): m residuals for each, which are squared and summed"
+        )
+    return found
+
+
+def _of_size(name: str, value: Any, size: int) -> np.ndarray:
+    """A number for all of so many controls, or one for each."""
+    found = numbers(name, value, ControlError)
+    if found.shape not in ((), (1,), (size,)):
+        raise ControlError(f"{name} has shape {found.shape}, expected () or ({size},)")
+    return np.asarray(np.zeros(size) + found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +176,8 @@ def mppi(
         temperature: as a share of the distance of the median cost from the least one.
         seed: of the samples.
     """
+    if not (is_real(temperature) and 0.0 < temperature < np.inf):
+        raise ControlError(f"temperature must be a finite number > 0, got {temperature!r}")
 
     def update(tried: np.ndarray, costs: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, ...]:
         excess = costs - costs.min()
@@ -163,6 +210,7 @@ def cem(
         rounds: number of rounds.
         seed: of the samples.
     """
+    check_count("elites", elites, 1)
 
     def update(tried: np.ndarray, costs: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, ...]:
         best = tried[np.argsort(costs, kind="stable")[: min(elites, np.isfinite(costs).sum())]]
@@ -176,14 +224,20 @@ def _sampled(
     state: State,
     u: np.ndarray,
     spread: Any,
-    numbers: tuple[int, ...],
+    counts: tuple[int, ...],
     update: Any,
 ) -> Plan:
     """The best of the controls given, all samples and their means, the last one included."""
-    samples, rounds, seed = numbers
-    check_count("samples", samples, 2)
+    check_part("problem", problem, Problem, ControlError)
+    for name, count, least in zip(("samples", "rounds", "seed"), counts, (2, 0, 0), strict=True):
+        check_count(name, count, least)
+    samples, rounds, seed = counts
+    spread = numbers("spread", spread, ControlError)
     random, history = np.random.default_rng(seed), list[float]()
     best = problem.plan(state, u)  # which warns of overlaps, as no wild sample shall
+    if spread.shape not in ((), (1,), best.u.shape[1:], best.u.shape):
+        nu, shape = best.u.shape[1], best.u.shape
+        raise ControlError(f"spread has shape {spread.shape}, expected (), ({nu},) or {shape}")
     mean, spread = best.u, spread + np.zeros_like(best.u)
     for k in range(rounds + 1):
         noise = random.standard_normal((samples if k < rounds else 1, *mean.shape))

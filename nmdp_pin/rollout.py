@@ -13,11 +13,12 @@ from nmdp_pin._dynamics.commands import new_plan, write_plan
 from nmdp_pin._dynamics.parameter_set import ParameterSet
 from nmdp_pin._integrators.integrator import time_after
 from nmdp_pin._kernels.tree.joints import Commands
+from nmdp_pin._options import check_part, check_parts, numbers
 from nmdp_pin._parallel.jax_backend import Jax, check_backend
 from nmdp_pin._parallel.ray_cluster import ray_cluster
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side, workers
 from nmdp_pin._robot.overlaps import OverlapCheck, contact_depth, overlap_sentences
-from nmdp_pin._simulator.argument_check import check_count, check_step, numbers
+from nmdp_pin._simulator.argument_check import check_count, check_step
 from nmdp_pin._simulator.control_input import CommandOf, ControlInput
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
@@ -25,6 +26,7 @@ from nmdp_pin._state.status import Status
 from nmdp_pin.errors import (
     ControlError,
     IntegratorError,
+    ParameterError,
     RobotWarning,
     StateError,
     WorkerError,
@@ -139,6 +141,7 @@ def rollout(
     """
     check_step(h)
     asked, starts = simulator, _starts(simulator, x0)
+    parameters = _sets(simulator, parameters)
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
     commands = command if isinstance(command, Sequence) else (command,)
     controls = [ControlInput.of(simulator, each, targets=targets) for each in commands]
@@ -147,8 +150,6 @@ def rollout(
         starts = starts * nb
     if len(parameters) == 1:
         simulator, parameters = simulator.with_parameters(**parameters[0]), ()
-    for each in parameters:
-        ParameterSet.of(each).changed(simulator.system)  # a mistake is found before any step
     control, controls = controls[0], controls[: len(controls) if len(controls) > 1 else 0]
     roller = _roller(simulator, control, backend, n_jobs)
     if roller and (parameters or controls):
@@ -292,11 +293,22 @@ def _run(
     return Status.CONVERGED, k, state
 
 
+def _sets(
+    simulator: Simulator, given: Sequence[Mapping[str, Any]]
+) -> tuple[Mapping[str, Any], ...]:
+    """Sets of parameters, whose mistakes are found before any step."""
+    sets = check_parts("parameters", given, Mapping, ParameterError)
+    for each in sets:
+        ParameterSet.of(each).changed(simulator.system)
+    return sets
+
+
 def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> tuple[State, ...]:
     """The starts as checked states."""
+    check_part("simulator", simulator, Simulator, StateError)
     if isinstance(x0, State):
         x0 = (x0,)
-    if not isinstance(x0, np.ndarray) and len(x0) and isinstance(x0[0], State):
+    if isinstance(x0, Sequence) and len(x0) and isinstance(x0[0], State):
         return tuple(simulator.checked_state(state) for state in x0)
     space = simulator.vector
     x = numbers("x0", x0, StateError)

@@ -11,7 +11,7 @@ from nmdp_pin._options import Count, Flag, Number, Vector3
 from nmdp_pin._robot import Robot
 from nmdp_pin._sensors.instant import Instant
 from nmdp_pin._sensors.sensor import Sensor
-from nmdp_pin.viz.renderer import Renderer
+from nmdp_pin.viz.renderer import WIDEST, Renderer
 
 Pixels = Annotated[Count, Field(ge=16, le=8192)]
 
@@ -36,7 +36,7 @@ class Camera(Sensor):
     position: Vector3 = (0.0, 0.0, 0.0)
     rpy: Vector3 = (0.0, 0.0, 0.0)
     size: tuple[Pixels, Pixels] = (160, 120)
-    field_of_view: Annotated[Number, Field(gt=0, lt=170)] = 60.0
+    field_of_view: Annotated[Number, Field(gt=0, lt=WIDEST)] = 60.0
     depth: Flag = False
 
     kind: ClassVar[str] = "camera"

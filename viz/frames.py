@@ -38,6 +38,7 @@ class Frames:
             q: configuration, shape (nq,).
             contact_forces: as in `Scene.frame`.
         """
+        t, q, contact_forces = self._scene.checked(t, q, contact_forces)
         if t < self._t:
             self._kept, self._t, self._gap = [], -np.inf, _GAP
         if t - self._t < self._gap:

@@ -32,8 +32,8 @@ class MeshcatWindow(contextlib.AbstractContextManager["MeshcatWindow"]):
     """
 
     def __init__(self, port: int | None = None) -> None:
-        if port is not None and not 1 <= port <= 65535:
-            raise ViewerError(f"a port is a number from 1 to 65535; {port} was given")
+        if port is not None and not (isinstance(port, int) and 1 <= port <= 65535):
+            raise ViewerError(f"a port is a number from 1 to 65535; {port!r} was given")
         # -P: none of the modules beside the program hides another; a session of its own: Ctrl-C
         # in the terminal is for the run.
         self._process = subprocess.Popen(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nmdp_pin._files.output_file import check_writable
+from nmdp_pin._options import check_part
 from nmdp_pin._runs.motion import Motion, motion_in
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run_summary import apart, base_moves, distance, height, tilt
@@ -48,6 +49,8 @@ def plot_recording(
         MissingExtra: matplotlib is not installed.
         RecordingError: the path cannot be written.
     """
+    check_part("recording", recording, Recording, RecordingError)
+    check_part("path", path, (str, os.PathLike), RecordingError)
     check_writable(path)
     motion = motion_in(recording)[0] if motion is None else motion
     made = [
@@ -205,7 +208,8 @@ def _title(recording: Recording) -> str:
     gait = (scenario.get("controller") or {}).get("gait")
     parts = [str(meta["robot"]), gait and str(gait), integrator.get("name")]
     parts.append(f"{1e3 * recording.dt:.4g} ms steps")
-    parts.append(f"{recording.duration:.4g} s in {recording.wall_time.sum():.3g} s")
+    wall = recording.wall_time.sum()  # 0 where nobody measured it
+    parts.append(f"{recording.duration:.4g} s" + (f" in {wall:.3g} s" if wall else ""))
     failed = int(np.count_nonzero(recording.status))
     parts.append(f"{failed} failed steps" if failed else "")
     return literal("  ·  ".join(str(part) for part in parts if part))

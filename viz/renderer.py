@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import check_part, shown
 from nmdp_pin._robot import Robot
+from nmdp_pin._simulator.argument_check import is_real
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import ViewerError
 from nmdp_pin.viz.camera import DISTANCE, FIELD_OF_VIEW, free_direction
@@ -22,6 +25,8 @@ _FORCE, _CUT = (0.17, 0.66, 0.29), (0.94, 0.49, 0.07)
 _SUN = np.array([0.5, -0.9, 2.0])  # from the target, in units of the robot's size
 NEAREST, FARTHEST = 0.02, 100.0
 """Range of the cameras that are given by a pose [m]."""
+WIDEST = 170.0
+"""Bound of the field of view [deg]."""
 _POINT, _TOUCH = (0.95, 0.76, 0.31), (0.89, 0.34, 0.18)
 
 
@@ -54,7 +59,8 @@ class Renderer:
         follow: bool = True,
         marks: bool = True,
     ) -> None:
-        if not all(16 <= length <= 8192 for length in size):
+        whole = [isinstance(length, int | np.integer) and 16 <= length <= 8192 for length in size]
+        if whole != [True, True]:
             raise ViewerError(f"a picture is 16 to 8192 pixels wide and high; {size} was given")
         self._vtk = vtk = vtk_parts()
         self.scene = Scene(robot, terrain, kinds=kinds)
@@ -124,6 +130,16 @@ class Renderer:
         camera: pin.SE3 | None,
         field_of_view: float,
     ) -> None:
+        if np.shape(frame) != (self.scene.frame_size,):
+            raise ViewerError(
+                f"a frame is a result of Scene.frame, of shape ({self.scene.frame_size},); got "
+                f"{shown(frame)}"
+            )
+        check_part("camera", camera, (pin.SE3, NoneType), ViewerError)
+        if not (is_real(field_of_view) and 0.0 < field_of_view < WIDEST):
+            raise ViewerError(
+                f"field_of_view must be > 0 and < {WIDEST:g} degrees, got {field_of_view!r}"
+            )
         places = self._places(frame)
         for actor, node, placement in self._moving:
             _place(actor, places[node] @ placement)

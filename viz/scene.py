@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import NoneType
 
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import check_part, numbers, shown
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.frames import base_frame
 from nmdp_pin._terrain import Terrain
+from nmdp_pin.errors import ViewerError
 from nmdp_pin.viz.body_shapes import Piece, body_pieces, corners
 from nmdp_pin.viz.ground import terrain_pieces
 
@@ -64,6 +67,8 @@ class Scene:
     def __init__(
         self, robot: Robot, terrain: Terrain | None, *, kinds: Mapping[int, str] | None = None
     ) -> None:
+        check_part("robot", robot, Robot, ViewerError)
+        check_part("terrain", terrain, (Terrain, NoneType), ViewerError)
         self.robot = robot
         self._data = robot.model.createData()
         self.bodies, self.notes = body_pieces(robot)
@@ -101,7 +106,25 @@ class Scene:
         """Size of a frame."""
         return 1 + 7 * self.n_nodes + 3 * len(self.robot.contact_points)
 
-    def frame(self, t: float, q: np.ndarray, contact_forces: np.ndarray | None) -> np.ndarray:
+    def checked(
+        self, t: float, q: np.ndarray, contact_forces: np.ndarray | None
+    ) -> tuple[float, np.ndarray, np.ndarray | None]:
+        """Arguments of `frame`, which fit the robot."""
+        if not isinstance(t, float | int | np.number):
+            raise ViewerError(f"t must be a time [s], got {shown(t)}")
+        q = numbers("q", q, ViewerError, self.robot.model.nq)
+        if contact_forces is not None:
+            contact_forces = numbers("contact_forces", contact_forces, ViewerError)
+            if contact_forces.shape != (len(self.robot.contact_points), 3):
+                raise ViewerError(
+                    f"contact_forces have shape {contact_forces.shape}, expected "
+                    f"({len(self.robot.contact_points)}, 3)"
+                )
+        return float(t), q, contact_forces
+
+    def frame(
+        self, t: float, q: np.ndarray, contact_forces: np.ndarray | None = None
+    ) -> np.ndarray:
         """Poses of all parts at a time.
 
         Args:
@@ -113,7 +136,11 @@ class Scene:
         Returns:
             Time, position and quaternion (x, y, z, w) of each node in the world, and the contact
             forces, shape (frame_size,), single precision.
+
+        Raises:
+            ViewerError: an argument does not fit the robot.
         """
+        t, q, contact_forces = self.checked(t, q, contact_forces)
         pin.forwardKinematics(self.robot.model, self._data, q)
         frame = np.zeros(self.frame_size, dtype=np.float32)
         frame[0] = t

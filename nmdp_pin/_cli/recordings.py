@@ -51,7 +51,7 @@ _WORK: dict[str, Callable[[RunFigures], str]] = {
     "iterations": lambda f: f"{f.mean_iterations:.1f}",
     "halvings": lambda f: str(f.halvings),
     "failed": lambda f: str(f.failed),
-    "x real time": lambda f: f"{f.real_time_factor:.1f}",
+    "x real time": lambda f: f"{f.real_time_factor:.1f}" if f.real_time_factor else "",
 }
 
 

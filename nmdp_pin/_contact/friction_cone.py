@@ -17,6 +17,8 @@ from nmdp_pin._options import (
     Number,
     PositiveOrInfinite,
     check_fields,
+    check_part,
+    checked,
     readable,
 )
 from nmdp_pin._robot import Robot
@@ -33,6 +35,7 @@ _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces
 _CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
 
 
+@checked(ContactError)
 def stiffness_for_static_depth(
     mass: float, n_feet: int, static_depth: float, power: int, gravity: float = STANDARD_GRAVITY
 ) -> float:
@@ -116,6 +119,7 @@ class FrictionCone(WrenchSpace):
         Raises:
             ContactError: the robot has no contact points, or an argument is out of range.
         """
+        check_part("robot", robot, Robot, ContactError)
         k = stiffness_for_static_depth(robot.mass, robot.n_feet, static_depth, power)
         return cls(stiffness=k, power=power, **options)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace, skew
+from nmdp_pin._options import check_parts
 from nmdp_pin.errors import ContactError
 
 
@@ -35,10 +36,8 @@ class Mixed(WrenchSpace):
     _table: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "models", tuple(self.models))
-        for model in self.models:
-            if not isinstance(model, WrenchSpace):
-                raise ContactError(f"models must be WrenchSpaces, got {model!r}")
+        models = check_parts("models", self.models, WrenchSpace, ContactError)
+        object.__setattr__(self, "models", models)
         given = {
             name: getattr(self, name)
             for name in ("by_contact", "by_surface", "table")

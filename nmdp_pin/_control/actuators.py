@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._control.controller import Command, Controller, ExternalWrench
-from nmdp_pin._options import Number, checked, unknown
+from nmdp_pin._options import Number, checked, numbers, shown, unknown
 from nmdp_pin._robot import Robot
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import ControlError
@@ -74,13 +74,14 @@ class Actuators(Controller):
             controls: in the order of `names`, shape (n,).
             h: the time [s].
         """
-        u = np.clip(self._checked(controls), *self._control.T)
+        u = np.clip(self._checked("controls", controls), *self._control.T)
+        now = self._checked("activations", activations).tolist()
+        if not isinstance(h, float | int | np.number) or not 0.0 <= h < np.inf:
+            raise ControlError(f"h must be a finite time [s] >= 0, got {shown(h)}")
         return np.array(
             [
                 actuator.activation.after(act, control, h) if actuator.activation else 0.0
-                for actuator, act, control in zip(
-                    self._actuators, np.asarray(activations).tolist(), u.tolist(), strict=True
-                )
+                for actuator, act, control in zip(self._actuators, now, u.tolist(), strict=True)
             ]
         )
 
@@ -94,12 +95,12 @@ class Actuators(Controller):
             activations: values at the end of the step of those that follow their controls, which
                 act in their place, shape (n,); None: there are none.
         """
-        u = np.clip(self._checked(controls), *self._control.T)
+        u = np.clip(self._checked("controls", controls), *self._control.T)
         if activations is None and self._follow.any():
             slow = ", ".join(n for n, x in zip(self.names, self._follow, strict=True) if x)
             raise ControlError(f"activations are needed, which `activated` returns, of {slow}")
         if activations is not None:
-            u = np.where(self._follow, activations, u)
+            u = np.where(self._follow, self._checked("activations", activations), u)
         asked = self._gain * u + self._constant
         forces = np.clip(asked, *self._force.T)
         motors = np.where(self._servo, 0.0, forces) @ self._arms
@@ -129,9 +130,9 @@ class Actuators(Controller):
         now = self.activated(self.activations, self._held, state.t + h)
         return self.command_of(self._held, now)
 
-    def _checked(self, controls: Sequence[float] | np.ndarray) -> np.ndarray:
-        u = np.asarray(controls, dtype=float)
+    def _checked(self, name: str, values: Sequence[float] | np.ndarray) -> np.ndarray:
+        u = numbers(name, values, ControlError)
         if u.shape != self._gain.shape or not np.isfinite(u).all():
-            what = f"controls must be {len(self.names)} finite numbers, got {controls!r}"
-            raise ControlError(what)
+            what = f"{name} must be {len(self.names)} finite numbers"
+            raise ControlError(f"{what}, got {shown(values)}")
         return u

@@ -9,7 +9,7 @@ from pydantic import Field
 from nmdp_pin._control.controller import Command
 from nmdp_pin._control.conversion import ControllerLike
 from nmdp_pin._control.wrapper import ControllerWrapper
-from nmdp_pin._options import Number, check_fields, readable
+from nmdp_pin._options import Number, check_fields, check_parts, readable
 from nmdp_pin._robot.loop import WORLD, Grip
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import ControlError
@@ -57,7 +57,7 @@ class Attached(ControllerWrapper):
 
     def __init__(self, controller: ControllerLike, attachments: Sequence[Attachment]) -> None:
         super().__init__(controller)
-        self.attachments = tuple(attachments)
+        self.attachments = check_parts("attachments", attachments, Attachment, ControlError)
 
     def within(self, state: State, s: float, h: float) -> Command:
         """See `Controller.within`."""

@@ -64,7 +64,8 @@ class Command(CommandSource):
     effort limits of the motors, and force beside it.
 
     Args:
-        tau: feed-forward torque [N m or N], shape (nv,); None is zero.
+        tau: feed-forward torque [N m or N], shape (nv,), or of the driven joints, (nu,); None is
+            zero.
         kp: position gains [N m/rad], shape (nv,); None is zero.
         kd: velocity gains [N m s/rad], shape (nv,); None is zero.
         q_target: target configuration, shape (nq,); required with kp.
@@ -91,6 +92,15 @@ class Command(CommandSource):
     def at(self, t: float) -> "Command":
         """The command itself."""
         return self
+
+
+def full_torque(tau: np.ndarray, driven: np.ndarray, nv: int) -> np.ndarray:
+    """Torque of all velocities, (nv,), from one of the driven joints; others are as they are."""
+    if tau.shape != (len(driven),) or len(driven) == nv:
+        return tau
+    full = np.zeros(nv)
+    full[driven] = tau
+    return full
 
 
 class Controller(abc.ABC):

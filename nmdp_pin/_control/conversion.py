@@ -1,10 +1,12 @@
 """What is accepted where a controller is."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from nmdp_pin._control.controller import Command, Controller
 from nmdp_pin._control.stable_pd import Passive, TorqueFunction
+from nmdp_pin._options import shown
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import ControlError
 
@@ -26,9 +28,14 @@ def controller_of(given: ControllerLike) -> Controller:
     if given is None:
         return Passive()
     if isinstance(given, Command):
-        return TorqueFunction(lambda state, h: given)
+        return TorqueFunction(functools.partial(_held, given))
     if callable(given):
         return TorqueFunction(given)
     raise ControlError(
-        f"expected a Controller, a function of (state, h), a Command or None, got {given!r}"
+        f"expected a Controller, a function of (state, h), a Command or None, got {shown(given)}"
     )
+
+
+def _held(command: Command, state: State, h: float) -> Command:
+    """A command that is held."""
+    return command

@@ -6,8 +6,8 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from nmdp_pin._control.stable_pd import StablePD
-from nmdp_pin._options import Number, checked
+from nmdp_pin._control.stable_pd import Rest, StablePD
+from nmdp_pin._options import Number, checked, numbers
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ControlError
 
@@ -40,15 +40,13 @@ def hold(
     Raises:
         ControlError: q has a wrong shape, or an option is no number > 0.
     """
-    target = np.array(robot.standing if q is None else q, dtype=float)
-    if target.shape != robot.standing.shape:
-        raise ControlError(f"q has shape {target.shape}, expected {robot.standing.shape}")
+    given = numbers("q", robot.standing if q is None else q, ControlError, robot.model.nq)
+    target = given.copy()
     rate = 2.0 * np.pi * frequency
     inertias = moved_inertias(robot, target)
     kp = {name: rate**2 * inertia for name, inertia in inertias.items()}
     kd = {name: 2.0 * damping_ratio * rate * inertia for name, inertia in inertias.items()}
-    rest = (target, np.zeros(robot.model.nv))
-    return StablePD(robot, kp=kp, kd=kd, gait=lambda t: rest)
+    return StablePD(robot, kp=kp, kd=kd, gait=Rest(target, np.zeros(robot.model.nv)))
 
 
 def moved_inertias(robot: Robot, q: np.ndarray) -> dict[str, float]:

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 from pydantic import Field
 
-from nmdp_pin._control.controller import Command, Controller
+from nmdp_pin._control.controller import Command, Controller, full_torque
 from nmdp_pin._control.conversion import ControllerLike, controller_of
 from nmdp_pin._options import Number, Positive, checked, phrased
 from nmdp_pin._robot import Robot
@@ -86,6 +86,7 @@ class MotorModel(Controller):
         given = self._inner.command(state, h)
         zero = np.zeros(self._model.nv)
         tau, kp, kd = (zero if x is None else x for x in (given.tau, given.kp, given.kd))
+        tau = full_torque(tau, np.flatnonzero(self._motors), len(zero))
         torque = np.where(self._motors, tau + self._of_gains(given, state, kp, kd), 0.0)
         mean = self._followed(state.t, h, torque)
         # beyond the line: on it, the torque at rest less what the speed at the end takes

@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from nmdp_pin._control.controller import Command, CommandSource, Controller
 from nmdp_pin._control.conversion import ControllerLike, controller_of
-from nmdp_pin._options import unknown
+from nmdp_pin._options import check_pair, check_part, numbers, unknown
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.model import FREE_JOINTS
 from nmdp_pin._state.state import State
@@ -40,9 +40,12 @@ class Scripted(Controller):
     def __init__(
         self, robot: Robot, motions: Mapping[str, Motion], controller: ControllerLike = None
     ) -> None:
+        check_part("robot", robot, Robot, ControlError)
+        check_part("motions", motions, Mapping, ControlError)
         model, self.controller = robot.model, controller_of(controller)
         self._motions: list[tuple[str, Motion, int, int, bool]] = []
         for name, motion in motions.items():
+            check_part(f"the motion of '{name}'", motion, Callable, ControlError)
             base = _base_joints(robot, name)
             for joint in base or (name,):
                 if joint not in robot.scripted:
@@ -72,13 +75,14 @@ class Scripted(Controller):
     def _write(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Write the coordinates and velocities at a time."""
         for name, motion, i, k, free in self._motions:
-            place, velocity = motion(t)
+            place, velocity = check_pair(f"the motion of '{name}'", motion(t), ControlError)
             if free:
+                check_part(f"the pose of '{name}'", place, pin.SE3, ControlError)
                 q[i : i + 7] = pin.SE3ToXYZQUAT(place)
-                linear, angular = np.split(np.asarray(velocity, dtype=float), [3])
-                v[k : k + 6] = *linear, *(place.rotation.T @ angular)
+                twist = numbers(f"the velocity of '{name}'", velocity, ControlError, 6)
+                v[k : k + 6] = *twist[:3], *(place.rotation.T @ twist[3:])
             else:
-                q[i], v[k] = place, velocity
+                q[i], v[k] = numbers(f"the motion of '{name}'", (place, velocity), ControlError, 2)
             if not (np.isfinite(q).all() and np.isfinite(v).all()):
                 raise ControlError(f"the motion of '{name}' is not finite at t = {t:g} s")
 

@@ -1,13 +1,14 @@
 """Stable PD control, passive robots, and torques from functions."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from nmdp_pin._control.controller import Command, Controller
 from nmdp_pin._control.trajectory import GaitTrajectory
-from nmdp_pin._options import NonNegative, Number, checked, phrased
+from nmdp_pin._options import NonNegative, Number, check_pair, checked, numbers, phrased
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._state.state import State
@@ -54,7 +55,7 @@ class StablePD(Controller):
 
     def command(self, state: State, h: float) -> Command:
         """See `Controller.command`."""
-        q, v = self.reference(state.t + h)
+        q, v = check_pair("a motion", self.reference(state.t + h), ControlError)
         return Command(
             kp=self._kp, kd=self._kd, q_target=q, v_target=v if self._track_velocity else None
         )
@@ -96,10 +97,10 @@ class Passive(Controller):
 
 
 class TorqueFunction(Controller):
-    """Controller from a function f(state, h) that returns a torque (nv,), a `Command` or None.
+    """Controller from a function f(state, h) that returns a torque, a `Command` or None.
 
     Args:
-        function: function, called before each step.
+        function: function, called before each step; its torque is that of `Command.tau`.
     """
 
     def __init__(self, function: Callable[[State, float], np.ndarray | Command | None]) -> None:
@@ -108,15 +109,26 @@ class TorqueFunction(Controller):
     def command(self, state: State, h: float) -> Command:
         """See `Controller.command`."""
         result = self._function(state, h)
-        if result is None:
-            return Command()
-        return result if isinstance(result, Command) else Command(tau=np.asarray(result, float))
+        if result is None or isinstance(result, Command):
+            return result or Command()
+        return Command(tau=numbers("a torque", result, ControlError))
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """A motion that stands still: its configuration, shape (nq,), and its velocity, (nv,)."""
+
+    q: np.ndarray
+    v: np.ndarray
+
+    def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Configuration and velocity at a time."""
+        return self.q, self.v
 
 
 def _reference(robot: Robot, gait: Motion | None) -> Reference:
     if gait is None:
-        hold = (np.array(robot.standing), np.zeros(robot.model.nv))
-        return lambda t: hold
+        return Rest(np.array(robot.standing), np.zeros(robot.model.nv))
     if isinstance(gait, str):
         if gait not in robot.gaits:
             known = sorted(robot.gaits) or "none"

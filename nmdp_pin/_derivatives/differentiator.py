@@ -16,6 +16,8 @@ from nmdp_pin._integrators import Integrator
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._integrators.step_response import Switch
 from nmdp_pin._kernels.compiler.kernel_lock import KernelLock
+from nmdp_pin._options import check_part, check_parts
+from nmdp_pin._simulator.argument_check import is_real
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -85,6 +87,7 @@ class StepDifferentiator:
     """
 
     def __init__(self, simulator: Simulator) -> None:
+        check_part("simulator", simulator, Simulator, DerivativeError)
         method = type(simulator.integrator)
         if method.response is Integrator.response:
             raise DerivativeError(
@@ -129,8 +132,8 @@ class StepDifferentiator:
             StateError, ControlError: as `Simulator.step`.
             DerivativeError: a parameter is unknown, or the method or the robot lacks it.
         """
-        names = checked(tuple(with_respect_to))
-        if not 0.0 <= smoothing < math.inf:
+        names = checked(check_parts("with_respect_to", with_respect_to, str, DerivativeError))
+        if not (is_real(smoothing) and 0.0 <= smoothing < math.inf):
             raise DerivativeError(f"smoothing must be a finite number >= 0, got {smoothing!r}")
         if self.simulator.robot.scripted and {"q_target", "v_target"} & {*names}:
             raise DerivativeError(

@@ -1,12 +1,13 @@
 """Derivatives along trajectories, as products with vectors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nmdp_pin._control.controller import Command
 from nmdp_pin._derivatives.differentiator import StepDerivatives, StepDifferentiator
+from nmdp_pin._options import check_parts, numbers, shown
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import DerivativeError
@@ -58,6 +59,7 @@ class Horizon:
         Raises:
             DerivativeError: there are no trajectories, or their lengths differ.
         """
+        trajectories = check_parts("trajectories", trajectories, Horizon, DerivativeError)
         lengths = {trajectory.dx_dx.shape[-3] for trajectory in trajectories}
         if len(lengths) != 1:
             raise DerivativeError(
@@ -81,6 +83,8 @@ class Horizon:
             Gradients with respect to x_0, shape (..., 2 nv), to the torques, (..., nt, nu), and to
             each parameter, equal in all steps, (..., k).
         """
+        nt, ndx = self.dx_dx.shape[-3:-1]
+        gradients = _of_shape("gradients", gradients, (nt, ndx))
         covector = np.zeros(gradients[..., 0, :].shape)
         of_u = []
         sums: dict[str, np.ndarray] = {}
@@ -100,7 +104,10 @@ class Horizon:
             dx0: change of x_0, shape (..., 2 nv).
             du: change of the torques, shape (..., nt, nu); None: none.
         """
-        dx, changes = np.asarray(dx0, dtype=float), []
+        nt, ndx = self.dx_dx.shape[-3:-1]
+        dx, changes = _of_shape("dx0", dx0, (ndx,)), []
+        if du is not None:
+            du = _of_shape("du", du, (nt, self.dx_du.shape[-1]))
         for k in range(self.dx_dx.shape[-3]):
             dx = (self.dx_dx[..., k, :, :] @ dx[..., None])[..., 0]
             if du is not None:
@@ -129,6 +136,8 @@ def horizon_derivatives(
         smoothing: smoothing over switches of contacts; see `StepDifferentiator`.
     """
     differentiate, steps = StepDifferentiator(simulator), []
+    if isinstance(commands, Command) or not isinstance(commands, Iterable):
+        raise DerivativeError(f"commands must be a list of commands, got {shown(commands)}")
     for command in commands:
         step = differentiate(
             state, command, h, with_respect_to=with_respect_to, smoothing=smoothing
@@ -138,6 +147,15 @@ def horizon_derivatives(
             break
         state = step.result.state
     return Horizon.of(steps)
+
+
+def _of_shape(name: str, values: np.ndarray, last: tuple[int, ...]) -> np.ndarray:
+    """An array whose last axes have these lengths."""
+    array = numbers(name, values, DerivativeError)
+    if array.shape[-len(last) :] != last:
+        allowed = ", ".join(map(str, last))
+        raise DerivativeError(f"{name} has shape {array.shape}, expected (..., {allowed})")
+    return array
 
 
 def _times(covector: np.ndarray, D: np.ndarray) -> np.ndarray:

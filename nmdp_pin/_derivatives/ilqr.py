@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nmdp_pin._derivatives.differentiator import StepDerivatives, StepDifferentiator
+from nmdp_pin._options import shown
+from nmdp_pin._simulator.argument_check import check_count, is_real
 from nmdp_pin._simulator.state_vector import StateVector
 from nmdp_pin._state.state import State
-from nmdp_pin.errors import MissingExtra
+from nmdp_pin.errors import ControlError, MissingExtra
 
 if TYPE_CHECKING:  # which imports this one
     from nmdp_pin.planning import Plan, Problem
@@ -58,6 +60,11 @@ def ilqr(
     """
     if importlib.util.find_spec("daqp") is None:
         raise MissingExtra("daqp", "qp")
+    if not hasattr(problem, "rolled"):
+        raise ControlError(f"problem must be of type Problem, got {shown(problem)}")
+    check_count("rounds", rounds, 0)
+    if not (is_real(tolerance) and tolerance >= 0.0):
+        raise ControlError(f"tolerance must be a number >= 0, got {shown(tolerance)}")
     differentiate = StepDifferentiator(problem.simulator)
     plan, damping = problem.plan(state, u), _DAMPING[0]
     for _ in range(rounds if np.isfinite(plan.cost) else 0):

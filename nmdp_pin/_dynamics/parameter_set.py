@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from nmdp_pin._dynamics.parameters import set_mass, shapes_of, with_friction
 from nmdp_pin._dynamics.system import Law, System
+from nmdp_pin._options import check_part, numbers
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.joint_limits import JointLimits, named_joints
 from nmdp_pin.errors import ParameterError
@@ -22,9 +23,9 @@ class ParameterSet:
     """Parameters of a system that differ; None: as they are.
 
     Args:
-        mass: masses of the bodies [kg], by the name of a link or of the joint that carries it with
-            all that is fixed to it; or one a joint, shape (njoints - 1,). Centres and radii of
-            gyration stay; a body without mass becomes a point at the joint.
+        mass: masses of the bodies [kg], each of a link with all that is fixed to it, by the name of
+            the link that a joint carries or of the joint; or one a joint, shape (njoints - 1,).
+            Centres and radii of gyration stay; a body without mass becomes a point at the joint.
         payload: masses [kg] and places [m] of points that are fixed to links or frames, by their
             names, in their axes.
         placement: placements of joints in the frames of those before them, by name.
@@ -77,7 +78,7 @@ class ParameterSet:
             set_mass(model, joint, mass)
         for joint, point in self._payloads(robot.model):
             model.inertias[joint] += point
-        for name, place in (self.placement or {}).items():
+        for name, place in _by_name("placement", self.placement):
             model.jointPlacements[_joint("placement", model, name)] = _pose(name, place)
         if self.gravity is not None:
             gravity = _numbers("gravity", self.gravity, 3, signed=True)
@@ -106,12 +107,18 @@ class ParameterSet:
         if not isinstance(self.mass, Mapping):
             yield from enumerate(_numbers("mass", self.mass, model.njoints - 1).tolist(), 1)
             return
+        named: dict[int, str] = {}
         for name, value in self.mass.items():
-            yield _frame("mass", model, name).parentJoint, _at_least_0(f"mass of '{name}'", value)
+            joint = _carrier(model, name)
+            if joint in named:
+                what = f"'{named[joint]}' and '{name}' are of one body: give one of them"
+                raise ParameterError(f"mass: {what}")
+            named[joint] = name
+            yield joint, _at_least_0(f"mass of '{name}'", value)
 
     def _payloads(self, model: pin.Model) -> Iterable[tuple[int, pin.Inertia]]:
         """Joints and the points that they carry besides."""
-        for name, given in (self.payload or {}).items():
+        for name, given in _by_name("payload", self.payload):
             frame = _frame("payload", model, name)
             try:
                 mass, place = given
@@ -136,7 +143,7 @@ class ParameterSet:
 
     def _frictions(self, system: System[Law]) -> Iterable[tuple[int, float]]:
         """Indices of shapes and their friction coefficients."""
-        given = np.atleast_1d(np.asarray(self.friction, dtype=float))
+        given = np.atleast_1d(numbers("friction", self.friction, ParameterError))
         n = len(shapes_of(system))
         _of_size("friction", given, n, "one a shape: of the terrain, then of the bodies")
         for index, value in enumerate(given.tolist()):
@@ -164,6 +171,39 @@ def _frame(what: str, model: pin.Model, name: str) -> pin.Frame:
     return frame
 
 
+def _carrier(model: pin.Model, name: str) -> int:
+    """Index of the joint that is called so, or whose body has the link of this name.
+
+    Of the links of a body its first one and its heaviest one may stand for all.
+    """
+    named = _frame("mass", model, name)
+    joint = int(named.parentJoint)
+    first = named.type == pin.BODY and model.frames[named.parentFrame].type == pin.JOINT
+    if first or name == model.names[joint]:
+        return joint
+    masses = dict[str, float]()
+    for frame in model.frames:
+        if frame.parentJoint == joint and frame.type == pin.BODY:
+            fixed = model.frames[frame.parentFrame]  # which pinocchio gives the link's inertia
+            given = fixed.inertia.mass if fixed.type == pin.FIXED_JOINT else 0.0
+            masses[frame.name] = frame.inertia.mass + given
+    own = next(iter(masses))
+    masses[own] += model.inertias[joint].mass - sum(masses.values())
+    if name not in (own, max(masses, key=masses.__getitem__)):
+        raise ParameterError(
+            f"mass: '{name}' is fixed to '{own}', and a mass is that of a link with all that is "
+            f"fixed to it: name '{own}', or give a payload"
+        )
+    return joint
+
+
+def _by_name(what: str, values: Any) -> Iterable[tuple[str, Any]]:
+    """Names and values of a table, which may be missing."""
+    if values is not None:
+        check_part(what, values, Mapping, ParameterError)
+    return values.items() if values else ()
+
+
 def _joint(what: str, model: pin.Model, name: str) -> int:
     """Index of a joint."""
     names = [known for known, _ in named_joints(model)]
@@ -181,11 +221,7 @@ def _pose(name: str, place: Any) -> pin.SE3:
 
 def _numbers(name: str, values: Any, size: int, *, signed: bool = False) -> np.ndarray:
     """Numbers of a parameter, which are no less than 0 unless they have a sign."""
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be {size} numbers, got {values!r}") from None
-    _of_size(name, array, size)
+    array = numbers(name, values, ParameterError, size)
     if not np.isfinite(array).all() or (not signed and (array < 0.0).any()):
         least = "" if signed else " >= 0"
         raise ParameterError(f"{name} must hold finite numbers{least}, got {array}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from xml.parsers import expat
 
+from nmdp_pin._options import check_part
 from nmdp_pin.errors import NmdpError, RecordingError, RobotError, ScenarioError
 
 LARGEST = 2**31
@@ -38,6 +39,7 @@ def open_input(
     path: AnyPath, what: str, largest: int = LARGEST, error: type[NmdpError] = RecordingError
 ) -> BinaryIO:
     """Open a file of at most `largest` bytes for reading; errors say `what` it should be."""
+    check_part(f"the name of a {what}", path, (str, os.PathLike), error)
     name = os.fspath(path)
     try:
         found = os.stat(path)

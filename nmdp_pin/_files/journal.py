@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from nmdp_pin._files.input_file import open_input
+from nmdp_pin._options import check_part
 from nmdp_pin.errors import RecordingError
 
 MAGIC = b"nmdp-pin journal 1\n"
@@ -20,6 +21,7 @@ _HEAD = struct.Struct("<Q16s")  # length and checksum of a chunk
 
 def journal_path(path: str | os.PathLike[str]) -> Path:
     """Path of the journal of an unfinished file."""
+    check_part("the name of a file", path, (str, os.PathLike), RecordingError)
     return Path(f"{os.fspath(path)}.unfinished")
 
 

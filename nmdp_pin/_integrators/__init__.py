@@ -24,7 +24,7 @@ INTEGRATORS: Registry[type[Integrator]] = Registry(
 
 def integrator_named(name: str) -> type[Integrator]:
     """The class of a method."""
-    if name not in INTEGRATORS:
+    if not isinstance(name, str) or name not in INTEGRATORS:
         raise IntegratorError(f"method '{name}' is not known; choose from {sorted(INTEGRATORS)}")
     return INTEGRATORS[name]
 

@@ -42,7 +42,8 @@ _NO_RECOVERY = (
     "'dissipation'"
 )
 _NO_LOOPS = (
-    "closed loops need forces as unknowns: objective 'dissipation' with a FrictionCone of zeta = 0"
+    "the {} needs forces as unknowns, of objective 'dissipation' with one FrictionCone of zeta = 0 "
+    "for all contacts; got objective '{}' with {}"
 )
 _NO_SURFACES = (
     "surfaces that move need objective 'dissipation', and a contact law without moments about the "
@@ -140,7 +141,8 @@ class Nmdp(Integrator):
             reach=math.inf if of_objective else REACH,
         )
         if system.robot.loops and not self.form.forces:
-            raise IntegratorError(_NO_LOOPS)
+            given = objective, type(law).__name__
+            raise IntegratorError(_NO_LOOPS.format(system.robot.loops[0].name, *given))
         if of_objective is not None and self.form.record.recovery > 0.0:
             raise IntegratorError(_NO_RECOVERY.format(f"objective '{objective}'"))
         if system.robot.scripted and of_objective is not None:

@@ -25,7 +25,7 @@ def check_recovery(name: str, law: ContactLaw) -> None:
 
 def preset_options(name: str, known: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
     """Options of a preset that a method accepts, to be overruled by those given."""
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise IntegratorError(f"preset '{name}' is not known; choose from {sorted(PRESETS)}")
     known = set(known)
     if given.get("objective") == DISSIPATION:

@@ -13,6 +13,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import check_part, check_parts
 from nmdp_pin._robot.body_surfaces import body_name, shaped_joints, surfaces_of
 from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints
 from nmdp_pin._robot.frames import link_frame
@@ -49,6 +50,7 @@ def touching(
     Raises:
         RobotError: a link does not exist, a pair has no contact, or a mesh is missing.
     """
+    check_part("robot", robot, Robot, RobotError)
     shaped = shaped_joints(robot)
     if pairs is None:
         bodies = sorted(shaped | {*robot.surfaces})
@@ -58,7 +60,8 @@ def touching(
             if not connected(robot.model, *pair) and pair not in robot.disabled
         ]
     else:
-        joints = [_bodies_of(robot, pair, shaped | {*robot.surfaces}) for pair in pairs]
+        given = check_parts("pairs", pairs, object, RobotError)
+        joints = [_bodies_of(robot, pair, shaped | {*robot.surfaces}) for pair in given]
     wanted = sorted({body for pair in joints for body in pair} & shaped - {*robot.surfaces})
     made, notes = surfaces_of(robot, wanted, own={"friction": friction, "stiffness": stiffness})
     surfaces = {**robot.surfaces, **made}
@@ -80,7 +83,8 @@ def connected(model: pin.Model, a: int, b: int) -> bool:
 
 def _bodies_of(robot: Robot, pair: Pair, surfaces: set[int]) -> tuple[int, int]:
     """The joints of two links."""
-    if isinstance(pair, str) or len(pair) != 2:
+    two = isinstance(pair, tuple | list) and len(pair) == 2
+    if not two or not all(isinstance(link, str | int) for link in pair):
         raise RobotError(f"a pair must be two names of links, got {pair!r}", file=robot.source)
     element = f"pair '{pair[0]}', '{pair[1]}'"
     a, b = (

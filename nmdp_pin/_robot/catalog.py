@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin._options import check_part, check_parts
 from nmdp_pin._robot.settings import RobotSettings, read_settings
 from nmdp_pin._robot.urdf import has_mass, is_held, read_urdf
 from nmdp_pin.errors import RobotError
@@ -58,6 +59,7 @@ def example_robots() -> list[str]:
 
 def is_robot(source: RobotSource) -> bool:
     """Whether a text is the name of a robot or looks like the path of its description."""
+    check_part("a robot", source, (str, os.PathLike), RobotError)
     text = os.fspath(source)
     named = text in bundled_robots() or text in _example_table()
     return named or Path(text).name == SETTINGS_FILE or text.endswith(_DESCRIPTIONS)
@@ -90,7 +92,9 @@ def find_robot(
     package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> RobotFiles:
     """Find the files of a robot."""
-    dirs = tuple(Path(folder) for folder in package_dirs)
+    check_part("a robot", source, (str, os.PathLike), RobotError)
+    folders = check_parts("package_dirs", package_dirs, (str, os.PathLike), RobotError)
+    dirs = tuple(Path(folder) for folder in folders)
     text = os.fspath(source)
     path = Path(os.path.expanduser(text))
     known = [*bundled_robots(), *example_robots()]
@@ -110,6 +114,7 @@ def find_robot(
         )
     else:
         files = RobotFiles("", path, RobotSettings(), package_dirs=dirs)
+    check_part("variant", variant or "", str, RobotError)
     if path.suffix == ".toml":
         settings, name = read_settings(path), path.parent.name
         urdf = path.parent / settings.variants.get(variant or "", settings.urdf)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import check_part
 from nmdp_pin._robot.assembly import assemble
 from nmdp_pin._robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_points import ContactPoints
@@ -58,6 +59,19 @@ class ContactRow(NamedTuple):
     size: str
 
 
+class ActuatorRow(NamedTuple):
+    """Actuator of the description: its name, form, what it moves, and the range of its control.
+
+    The form is "motor", "servo" (whose force follows what it moves) or "thruster".
+    """
+
+    name: str
+    form: str
+    moves: str
+    lower: str
+    upper: str
+
+
 @dataclass(frozen=True)
 class RobotReport:
     """Report of `nmdp-pin check`.
@@ -70,6 +84,7 @@ class RobotReport:
         nq: size of the configuration; None if the robot cannot be loaded.
         nv: size of the velocity; None if the robot cannot be loaded.
         joints: moving joints.
+        actuators: actuators of an MJCF file or a robot.toml, which `Actuators` controls.
         contacts: contact points.
         massless: links that move and have no mass.
         missing: kind, link and file of every mesh that was not found.
@@ -85,6 +100,7 @@ class RobotReport:
     nq: int | None = None
     nv: int | None = None
     joints: tuple[JointRow, ...] = ()
+    actuators: tuple[ActuatorRow, ...] = ()
     contacts: tuple[ContactRow, ...] = ()
     massless: tuple[str, ...] = ()
     missing: tuple[tuple[str, str, str], ...] = ()
@@ -116,6 +132,7 @@ class RobotReport:
             ("links without mass (fine where links with mass hang on them)", massless),
             ("notes", self.notes),
             (f"joints ({len(self.joints)})", _table(self.joints)),
+            (f"actuators ({len(self.actuators)})", _table(self.actuators)),
             (f"contact points ({len(self.contacts)}), in m", _table(self.contacts)),
         ):
             lines += [f"  {title}", *(f"    {row}" for row in rows)] if rows else []
@@ -130,6 +147,7 @@ def check_robot(
     **options: Any,
 ) -> RobotReport:
     """Check a robot; the options are those of `load_robot`. Mistakes are in the report."""
+    check_part("a robot", source, (str, os.PathLike), RobotError)
     report = RobotReport(os.fspath(source))
     try:
         files = find_robot(source, variant=variant, package_dirs=package_dirs)
@@ -152,6 +170,15 @@ def check_robot(
         nq=model.nq,
         nv=model.nv,
         joints=tuple(row._replace(use=use.get(row.name, "locked")) for row in report.joints),
+        actuators=tuple(
+            ActuatorRow(
+                actuator.name,
+                "thruster" if actuator.frame else "servo" if actuator.is_servo else "motor",
+                actuator.frame or ", ".join(actuator.arms),
+                *("" if np.isinf(end) else f"{end:.6g}" for end in actuator.control),
+            )
+            for actuator in robot.actuators
+        ),
         contacts=tuple(
             ContactRow._make((name, names[joint], form, *(f"{x:.4f}" for x in place), size))
             for name, joint, place, (form, size) in zip(
@@ -215,7 +242,7 @@ def _odd_pose(robot: Robot) -> list[str]:
     return said
 
 
-def _table(rows: Sequence[JointRow] | Sequence[ContactRow]) -> list[str]:
+def _table(rows: Sequence[NamedTuple]) -> list[str]:
     """Rows under their headings, each column as wide as its widest cell."""
     if not rows:
         return []

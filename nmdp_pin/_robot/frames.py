@@ -2,7 +2,7 @@
 
 import pinocchio as pin
 
-from nmdp_pin._options import unknown
+from nmdp_pin._options import check_part, unknown
 from nmdp_pin.errors import NmdpError, RobotError
 
 
@@ -24,6 +24,7 @@ def frame_named(model: pin.Model, name: str | None, error: type[NmdpError], what
     """
     if name is None:
         return base_frame(model)
+    check_part(f"{what}: a frame", name, str, error)
     if model.existFrame(name, pin.BODY):
         return int(model.getFrameId(name, pin.BODY))
     if not model.existFrame(name):

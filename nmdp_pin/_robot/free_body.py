@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._options import Positive, Vector3, checked
+from nmdp_pin._options import Positive, Vector3, check_part, check_parts, checked
 from nmdp_pin._robot.contact_geometry import LinkPoints
 from nmdp_pin._robot.contact_points import ARRAYS, ContactPoints, place_points
 from nmdp_pin._robot.model import RobotModel, append_model, base_model, standing_configuration
@@ -108,14 +108,21 @@ def together(robot: Robot, others: Sequence[Robot]) -> Robot:
         others: other robots and bodies, with distinct names.
 
     Raises:
-        RobotError: two names are equal.
+        RobotError: two names are equal, or that of an object is one of a link or joint.
     """
+    check_part("robot", robot, Robot, RobotError)
+    others = check_parts("others", others, Robot, RobotError)
     names = [robot.name, *(other.name for other in others)]
     for name in names:
         if names.count(name) > 1:
             raise RobotError("two robots or objects have this name", element=f"'{name}'")
     for other in others:
-        robot = _beside(robot, _prefixed(other))
+        added = _prefixed(other)
+        known = {frame.name for frame in robot.model.frames}
+        if taken := [frame.name for frame in added.model.frames[1:] if frame.name in known]:
+            what = f"'{robot.name}' has a link, joint or object '{taken[0]}': give another name"
+            raise RobotError(what, element=f"'{other.name}'")
+        robot = _beside(robot, added)
     return robot
 
 

@@ -8,13 +8,15 @@ import numpy as np
 import pinocchio as pin
 import scipy  # whose parts are imported when they are used
 
+from nmdp_pin._options import check_part, check_parts
 from nmdp_pin._robot.feasibility import joints_beyond_range
 from nmdp_pin._robot.joint_limits import dofs_of, simple_joints
-from nmdp_pin._robot.loop import Grip, Loop
+from nmdp_pin._robot.loop import Connect, Coupling, Distance, Grip, Loop, Weld
 from nmdp_pin._robot.model import LARGEST_NUMBER
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin.errors import RobotError, RobotWarning
 
+LOOPS = (Connect, Weld, Distance, Coupling, Grip)
 OPEN = 1e-6  # [m, rad] of a loop that counts as open
 _CLOSED = 1e-12  # [m, rad] by which loops may be open where they are
 _MOST = 100  # iterations
@@ -85,7 +87,8 @@ def with_loops(robot: Robot, loops: Iterable[Loop]) -> Robot:
         RobotError: a name does not exist, a loop is within one body, or no pose near the standing
             one closes the loops.
     """
-    held = _with_loops(robot, loops)
+    check_part("robot", robot, Robot, RobotError)
+    held = _with_loops(robot, check_parts("loops", loops, LOOPS, RobotError))
     for sentence in held.warnings[len(robot.warnings) :]:
         warnings.warn(f"{robot.name}: {sentence}", RobotWarning, stacklevel=2)
     return held
@@ -96,9 +99,6 @@ def _with_loops(robot: Robot, loops: Iterable[Loop]) -> Robot:
     pin.forwardKinematics(model, data, robot.standing)
     added = []
     for loop in loops:
-        if not isinstance(loop, Loop):
-            kind = type(loop).__name__
-            raise RobotError(f"expected a Connect, Weld, Distance or Coupling, got {kind}")
         added.append(loop.standing(model, data, robot.source))
     held = replace(robot, loops=(*robot.loops, *added))
     closure = closed(held, held.standing)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import check_part, check_shape
 from nmdp_pin._robot.actuator import Actuator
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._robot.frames import frame_named
@@ -20,7 +21,7 @@ from nmdp_pin._robot.tendon import Tendon
 from nmdp_pin._state.read_only_array import read_only
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Shape, Terrain
-from nmdp_pin.errors import RobotError
+from nmdp_pin.errors import RobotError, StateError
 
 # Contact points so little above the lowest one carry the robot as well [m].
 _STANDING = 0.002
@@ -170,8 +171,9 @@ class Robot:
 
         Raises:
             RobotError: the robot lacks the frame.
+            StateError: the state is not of this robot.
         """
-        data = self.model.createData()
+        data = self._data_for(state)
         pin.forwardKinematics(self.model, data, state.q)
         return pin.SE3(pin.updateFramePlacement(self.model, data, self._frame(frame)))
 
@@ -180,21 +182,28 @@ class Robot:
 
         Both are along the axes of the world. The arguments are those of `pose`.
         """
-        data, index = self.model.createData(), self._frame(frame)
+        data, index = self._data_for(state), self._frame(frame)
         pin.forwardKinematics(self.model, data, state.q, state.v)
         motion = pin.getFrameVelocity(self.model, data, index, pin.LOCAL_WORLD_ALIGNED)
         return np.array(motion.vector)
 
     def jacobian(self, state: State, frame: str | None = None) -> np.ndarray:
         """Jacobian J of `velocity`, which is J v, shape (6, nv); the arguments are as there."""
-        data, index = self.model.createData(), self._frame(frame)
+        data, index = self._data_for(state), self._frame(frame)
         J = pin.computeFrameJacobian(self.model, data, state.q, index, pin.LOCAL_WORLD_ALIGNED)
         return np.array(J).reshape(6, self.model.nv)
 
     def mass_matrix(self, state: State) -> np.ndarray:
         """Mass matrix with the armatures of the rotors [kg, kg m, kg m^2], shape (nv, nv)."""
-        M = np.triu(pin.crba(self.model, self.model.createData(), state.q))
+        M = np.triu(pin.crba(self.model, self._data_for(state), state.q))
         return np.asarray(M + np.triu(M, 1).T)
+
+    def _data_for(self, state: State) -> pin.Data:
+        """Memory for what is computed at a state of the robot."""
+        check_part("state", state, State, StateError)
+        check_shape("q", np.asarray(state.q), StateError, self.model.nq)
+        check_shape("v", np.asarray(state.v), StateError, self.model.nv)
+        return self.model.createData()
 
     def _frame(self, name: str | None) -> int:
         return frame_named(self.model, name, RobotError, f"robot '{self.name}'")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from nmdp_pin._options import unknown
+from nmdp_pin._options import check_part, check_parts, unknown
 from nmdp_pin._robot.joint_limits import dofs_of
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin.errors import RobotError
@@ -24,8 +24,9 @@ def scripted(robot: Robot, joints: Iterable[str] | None = None) -> Robot:
     Raises:
         RobotError: a joint does not exist, or copies another one.
     """
+    check_part("robot", robot, Robot, RobotError)
     model, names = robot.model, [*robot.model.names][1:]
-    chosen = frozenset(names if joints is None else joints)
+    chosen = frozenset(names if joints is None else check_parts("joints", joints, str, RobotError))
     mimics = {name for m in robot.limits.mimics for name in (m.joint, m.primary)}
     for name in sorted(chosen):
         if name not in names:

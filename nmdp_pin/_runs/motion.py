@@ -6,7 +6,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._control import Controller
+from nmdp_pin._options import check_part
 from nmdp_pin._robot import Robot
+from nmdp_pin._robot.frames import base_frame
 from nmdp_pin._robot.model import base_velocities
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._scenario import Scenario
@@ -70,6 +72,8 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
     Raises:
         RecordingError: the recording is of another robot.
     """
+    check_part("recording", recording, Recording, RecordingError)
+    check_part("robot", robot, Robot, RecordingError)
     model = robot.model
     if recording.meta["joints"] != list(model.names)[1:]:
         raise RecordingError(
@@ -142,13 +146,32 @@ def _coordinate(q: np.ndarray, index: int, size: int) -> np.ndarray:
     return np.unwrap(np.arctan2(q[:, index + 1], q[:, index]))
 
 
+def _body_of(model: pin.Model, j: int) -> str:
+    """Name of the link that a joint carries, or its own."""
+    links = [f.name for f in model.frames if f.parentJoint == j and f.type == pin.BODY]
+    return str((links or [model.names[j]])[0])
+
+
+def _is_free(model: pin.Model, j: int) -> bool:
+    """Whether a joint lets a body move freely in the world."""
+    parent = model.parents[j]
+    kinds = [model.joints[k].shortname() for k in (parent, j)]
+    if kinds[1] == "JointModelFreeFlyer":
+        return bool(parent == 0)
+    moved = kinds == ["JointModelTranslation", "JointModelSpherical"]
+    return bool(moved and model.parents[parent] == 0)
+
+
 def _objects(recording: Recording, model: pin.Model) -> tuple[ObjectMotion, ...]:
-    """The bodies whose joints are called "name/root_...", as those of objects are."""
+    """The bodies whose joints are called "name/root_...", and others that are free."""
     last: dict[str, int] = {}
+    base = model.frames[base_frame(model)].parentJoint
     for j in range(1, model.njoints):
         name, _, joint = model.names[j].rpartition("/")
         if name and joint.startswith("root_"):
             last[name] = j
+        elif j != base and _is_free(model, j):
+            last[_body_of(model, j)] = j
     if not last:
         return ()
     data = model.createData()

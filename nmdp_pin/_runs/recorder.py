@@ -4,6 +4,7 @@ import os
 import time
 from contextlib import AbstractContextManager, suppress
 from importlib import metadata
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from nmdp_pin._files.output_file import check_writable
 from nmdp_pin._files.repetition import Repetition
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._kernels.tree.springs import spring_energy
+from nmdp_pin._options import check_part
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.frames import base_frame
@@ -86,6 +88,10 @@ class Recorder(AbstractContextManager["Recorder"]):
         out: str | os.PathLike[str] | None = None,
         replace: bool = False,
     ) -> None:
+        check_part("robot", robot, Robot, RecordingError)
+        check_part("state0", state0, State, RecordingError)
+        check_part("meta", meta, (dict, NoneType), RecordingError)
+        check_part("sensors", sensors, (Sensors, NoneType), RecordingError)
         self._robot, self._sensors = robot, sensors
         self._readings = None if sensors is None else sensors.read(state0, seed=seed)
         kinds = kinds_of(self._readings or {})

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._options import check_part
 from nmdp_pin._runs.failed_step import FailedStep
 from nmdp_pin._runs.recorder import Recorder
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._scenario import Scenario, Setup
 from nmdp_pin._simulator.step_control import StepFailed
+from nmdp_pin.errors import ScenarioError
 
 Observer = Callable[[StepResult], bool | None]
 """Called with the result of each step; True ends the run after it."""
@@ -53,6 +55,7 @@ def run(
         RecordingError: `out` or `dump` cannot be written.
         NmdpError: an error of the controller; `out` holds the steps until then.
     """
+    check_part("scenario", scenario, Scenario, ScenarioError)
     setup = setup or scenario.build(visuals=False)
     facts = {"scenario": scenario.resolved(), **(meta or {})}
     results = setup.simulator.run(

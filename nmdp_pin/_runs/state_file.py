@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
+from nmdp_pin._options import check_part
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import RecordingError
 
@@ -23,6 +24,8 @@ def save_state(path: str | os.PathLike[str], state: State) -> None:
     Raises:
         RecordingError: the path cannot be written.
     """
+    check_part("path", path, (str, os.PathLike), RecordingError)
+    check_part("state", state, State, RecordingError)
     arrays, meta = state_arrays(state)
     write_npz(path, arrays, {"state": STATE_FORMAT, **meta})
 

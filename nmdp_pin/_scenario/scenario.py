@@ -18,7 +18,7 @@ from nmdp_pin._control.scripted import Scripted
 from nmdp_pin._control.stable_pd import Passive
 from nmdp_pin._files.input_file import read_toml
 from nmdp_pin._integrators.presets import PRESETS
-from nmdp_pin._options import seconds
+from nmdp_pin._options import check_parts, seconds
 from nmdp_pin._robot import (
     Robot,
     is_mjcf,
@@ -141,6 +141,10 @@ class Scenario(Section):
 
     _file: str = PrivateAttr("")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the keys: records of options are made again, of what is registered there."""
+        return functools.partial(Scenario.from_dict, file=self._file), (self.resolved(),)
+
     @model_validator(mode="before")
     @classmethod
     def _recover_as_preset(cls, table: Any) -> Any:
@@ -172,6 +176,7 @@ class Scenario(Section):
         Raises:
             ScenarioError: the name is unknown, or the file is unreadable or has mistakes.
         """
+        overrides = check_parts("overrides", overrides, str, ScenarioError)
         table, path = _read(source)
         ground = table["terrain"]["shapes"][0] if is_robot(source) else None
         overrides = [_of_terrain(table, override) for override in overrides]

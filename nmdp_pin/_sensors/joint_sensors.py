@@ -83,6 +83,9 @@ class JointVelocities(JointSensor):
 class MotorTorques(JointSensor):
     """Torques of motors at the end of the step, within their limits [N m or N], shape (n,).
 
+    Of `Actuators` it has the servos, and the motors of joints without one: motors beside a servo
+    act as `Command.force`, which is none of these.
+
     Args:
         joints: joints with one degree of freedom; None: the driven joints.
     """

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._options import check_part, check_parts
 from nmdp_pin._robot import Robot
 from nmdp_pin._sensors.instant import Instant
 from nmdp_pin._sensors.sensor import Sensor
@@ -76,12 +78,13 @@ class Sensors:
     def __init__(
         self, robot: Robot, sensors: Sequence[Sensor], *, terrain: Terrain | None = None
     ) -> None:
-        self.robot, self.sensors, self.terrain = robot, tuple(sensors), terrain
+        check_part("robot", robot, Robot, SensorError)
+        check_part("terrain", terrain, (Terrain, NoneType), SensorError)
+        found = check_parts("sensors", sensors, Sensor, SensorError)
+        self.robot, self.sensors, self.terrain = robot, found, terrain
         self._scratch: dict[str, Any] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
         for sensor in self.sensors:
-            if not isinstance(sensor, Sensor):
-                raise SensorError(f"expected a Sensor, got {sensor!r}")
             if sensor.key in self.shapes:
                 raise SensorError(f"two sensors are called '{sensor.key}': give them a name=")
             self.shapes[sensor.key] = sensor.shape(robot)
@@ -106,6 +109,8 @@ class Sensors:
             SensorError: `of` or `before` is of another robot or of other sensors, or a seed is
                 given beside `before`.
         """
+        check_part("of", of, (StepResult, State), SensorError)
+        check_part("before", before, (Readings, NoneType), SensorError)
         state = of.state if isinstance(of, StepResult) else of
         if len(state.q) != self.robot.model.nq:
             raise SensorError(

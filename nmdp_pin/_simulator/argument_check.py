@@ -8,8 +8,9 @@ from numbers import Integral, Real
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._control.controller import Command, CommandSource, ExternalWrench
+from nmdp_pin._control.controller import Command, CommandSource, ExternalWrench, full_torque
 from nmdp_pin._kernels.algebra.linear import all_finite
+from nmdp_pin._options import check_part, check_parts, check_shape, numbers, shown
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.frames import frame_named
 from nmdp_pin._robot.model import base_velocities
@@ -22,8 +23,8 @@ _SUM_TOLERANCE = 1e-9  # on sum(w) <= 1 of a contact
 
 
 @dataclass(frozen=True)
-class _OffTheBase(CommandSource):
-    """Commands of a source, whose gains are looked at."""
+class _Checked(CommandSource):
+    """Commands of a source, checked where they are not as they should be at first sight."""
 
     inner: CommandSource
     check: "ArgumentCheck"
@@ -31,6 +32,8 @@ class _OffTheBase(CommandSource):
     def at(self, t: float) -> Command:
         """See `CommandSource.at`."""
         command = self.inner.at(t)
+        if not self.check.fits(command):
+            return self.check.command(command)
         self.check.refuse_base_gains(command)
         return command
 
@@ -46,6 +49,7 @@ class ArgumentCheck:
         self._base = base_velocities(robot.model, robot.driven)
         self._n_joints = len(robot.limits.bounded) + sum(loop.rows for loop in robot.loops)
         self._n_pairs, self._n_vertices = n_pairs, n_vertices
+        self._of_q, self._of_v = (robot.model.nq,), (robot.model.nv,)
 
     def state(self, state: State) -> None:
         """Check a state."""
@@ -74,14 +78,18 @@ class ArgumentCheck:
         if command is None:
             return Command()
         if not isinstance(command, Command):
-            command = Command(tau=self._full_torque(numbers("tau", command, ControlError)))
+            command = Command(tau=numbers("tau", command, ControlError))
         model = self._model
         arrays = {}
         for name in ("tau", "kp", "kd", "q_target", "v_target", "force"):
             if getattr(command, name) is None:
                 continue
             size = model.nq if name == "q_target" else model.nv
-            value = arrays[name] = numbers(name, getattr(command, name), ControlError, size)
+            value = numbers(name, getattr(command, name), ControlError)
+            if name == "tau":
+                value = full_torque(value, self._driven, size)
+            check_shape(name, value, ControlError, size)
+            arrays[name] = value
             if not are_finite(value):
                 raise ControlError(f"{name} must hold finite numbers, got {value}")
             if name in ("kp", "kd") and (value < 0.0).any():
@@ -99,18 +107,29 @@ class ArgumentCheck:
             **arrays,
             base_gains=command.base_gains,
             wrenches=self._wrenches(command.wrenches),
-            attached=tuple((str(a), str(b)) for a, b in command.attached),
+            attached=tuple(
+                map(_pair, check_parts("attached", command.attached, (tuple, list), ControlError))
+            ),
         )
         self.refuse_base_gains(result)
         return result
 
+    def fits(self, command: Command) -> bool:
+        """Whether the arrays of a command have their types and shapes."""
+        if not isinstance(command, Command):
+            return False
+        of_v, q = self._of_v, command.q_target
+        given = command.kp, command.kd, command.v_target, command.tau, command.force
+        return (q is None or _is_array(q, self._of_q)) and all(
+            x is None or _is_array(x, of_v) for x in given
+        )
+
     def _wrenches(self, wrenches: Sequence[ExternalWrench]) -> tuple[ExternalWrench, ...]:
         """Check wrenches on links."""
-        for wrench in wrenches:
-            if not isinstance(wrench, ExternalWrench):
-                raise ControlError(f"wrenches must hold ExternalWrench, got {wrench!r}")
+        found = check_parts("wrenches", wrenches, ExternalWrench, ControlError)
+        for wrench in found:
             frame_named(self._model, wrench.frame, ControlError, "a wrench")
-        return tuple(wrenches)
+        return found
 
     def refuse_base_gains(self, command: Command) -> None:
         """Refuse gains on a floating base that are not asked for."""
@@ -126,11 +145,12 @@ class ArgumentCheck:
                 )
 
     def source(self, source: CommandSource) -> CommandSource:
-        """A source whose commands do not hold a floating base, or raise a ControlError."""
-        return _OffTheBase(source, self) if len(self._base) else source
+        """A source whose commands fit and do not hold a floating base, or raise a ControlError."""
+        return _Checked(source, self)
 
     def _check_warm(self, warm: WarmStart) -> None:
         """Refuse the warm start of another robot, terrain or contact model."""
+        check_part("warm", warm, WarmStart, StateError)
         contacts = warm.contacts
         if not (
             isinstance(contacts, np.ndarray)
@@ -184,14 +204,17 @@ class ArgumentCheck:
                 "unit length; use pinocchio.normalize(model, q)"
             )
 
-    def _full_torque(self, tau: np.ndarray) -> np.ndarray:
-        """Torque of all velocities from one of the driven joints."""
-        driven, nv = self._driven, self._model.nv
-        if tau.shape == (len(driven),) and len(driven) != nv:
-            full = np.zeros(nv)
-            full[driven] = tau
-            return full
-        return tau
+
+def _pair(names: tuple[object, ...]) -> tuple[str, str]:
+    """The names of two frames."""
+    if [type(name) for name in names] != [str, str]:
+        raise ControlError(f"attached must hold pairs of names of frames, got {shown(names)}")
+    return str(names[0]), str(names[1])
+
+
+def _is_array(value: object, shape: tuple[int, ...]) -> bool:
+    """Whether a value is an array of floats of this shape."""
+    return isinstance(value, np.ndarray) and value.shape == shape and value.dtype == float
 
 
 def are_finite(values: np.ndarray) -> bool:
@@ -224,19 +247,6 @@ def _is_length(value: float) -> bool:
 def is_real(value: object) -> bool:
     """Whether a value is a real number."""
     return isinstance(value, float | Real)  # floats are found sooner
-
-
-def numbers(
-    name: str, value: object, error: type[NmdpError], size: int | None = None
-) -> np.ndarray:
-    """Convert a value to an array of floats, of shape (size,) where a size is given."""
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as cause:
-        raise error(f"{name} must be an array of numbers, got {value!r}") from cause
-    if size is not None and array.shape != (size,):
-        raise error(f"{name} has shape {array.shape}, expected ({size},)")
-    return array
 
 
 def check_count(name: str, value: object, least: int) -> None:

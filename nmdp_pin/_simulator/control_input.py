@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin._control.controller import Command
+from nmdp_pin._control.controller import Command, Controller
 from nmdp_pin._control.moved_target import MovedTarget
 from nmdp_pin._dynamics.commands import write_plan
 from nmdp_pin._kernels.tree.joints import Commands
+from nmdp_pin._options import shown
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import ControlError
@@ -34,8 +35,18 @@ class ControlInput:
         cls, simulator: Simulator, command: CommandOf | Command | None, *, targets: bool
     ) -> "ControlInput":
         """Arguments of `rollout`, where they mean something."""
+        if isinstance(command, Controller):
+            raise ControlError(
+                "a Controller has no u; give a function, such as "
+                "command=lambda state, u, h: controller.command(state, h)"
+            )
         if isinstance(command, Command):
             command = simulator.checked_command(command)
+        elif command is not None and not callable(command):
+            raise ControlError(
+                "command must be a Command, one for each trajectory, or a function of (state, u, "
+                f"h), got {shown(command)}"
+            )
         if not targets:
             return cls(command, None)
         if not isinstance(command, Command) or command.kp is None or command.q_target is None:

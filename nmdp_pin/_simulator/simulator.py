@@ -29,10 +29,10 @@ from nmdp_pin._integrators import (
 from nmdp_pin._integrators.presets import check_recovery, preset_options
 from nmdp_pin._kernels.compiler.kernel_lock import KernelLock
 from nmdp_pin._kernels.tree.joints import Commands
-from nmdp_pin._options import options_of
+from nmdp_pin._options import numbers, options_of, shown
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.loop_closure import OPEN, closed
-from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
+from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real
 from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer
 from nmdp_pin._simulator.step_control import Halving, StepControl, StepFailed
 from nmdp_pin._state.state import State, WarmStart
@@ -84,6 +84,9 @@ class Simulator:
         given = System(robot, terrain, contact)
         self.method, self.options = method, dict(options)
         self.control = Halving() if control is None else control
+        if not isinstance(self.control, StepControl):
+            what = "control must be Halving(...), Fixed() or ErrorControl(...)"
+            raise IntegratorError(f"{what}, got {shown(control)}")
         self._own(replace(given, robot=given.robot.copy()))
 
     def _own(self, system: System[Any], like: "Simulator | None" = None) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import check_part, numbers
 from nmdp_pin._robot.model import FREE_JOINTS
-from nmdp_pin._simulator.argument_check import numbers
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import StateError
 
@@ -34,6 +34,7 @@ class StateVector:
 
     def pack(self, state: State) -> np.ndarray:
         """[q; v] of a state, shape (nx,); time and warm start are left out."""
+        check_part("state", state, State, StateError)
         return np.concatenate([state.q, state.v])
 
     def unpack(self, x: np.ndarray, t: float = 0.0) -> State:
@@ -95,6 +96,7 @@ def from_free_flyer(model: pin.Model, q: np.ndarray, v: np.ndarray) -> np.ndarra
 
 
 def _turned(model: pin.Model, q: np.ndarray, v: np.ndarray, *, back: bool) -> np.ndarray:
+    check_part("model", model, pin.Model, StateError)
     q = numbers("q", q, StateError, model.nq)
     v = numbers("v", v, StateError, model.nv).copy()
     for translation, rotation in _floating_bases(model):

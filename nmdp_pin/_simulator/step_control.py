@@ -205,7 +205,10 @@ class ErrorControl(StepControl):
     def __post_init__(self) -> None:
         check_fields(self, IntegratorError)
         if self.absolute == 0.0:
-            raise IntegratorError("atol must be > 0: rtol alone allows a body at rest no error")
+            raise IntegratorError(
+                "rtol or atol must be > 0, such as ErrorControl(rtol=0.3), and atol not 0: rtol "
+                "alone allows a body at rest no error"
+            )
 
     @property
     def absolute(self) -> float:

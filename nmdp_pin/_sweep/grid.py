@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._files.input_file import from_toml, toml_value
+from nmdp_pin._options import check_part
 from nmdp_pin.errors import SweepError
 
 _DIGITS = 12  # significant ones of an evenly spaced value: 0.7, not 0.7000000000000001
@@ -33,6 +34,8 @@ class GridAxis:
     values: tuple[Any, ...]
 
     def __post_init__(self) -> None:
+        check_part("key", self.key, str, SweepError)
+        check_part(f"the values of '{self.key}'", self.values, (tuple, list), SweepError)
         if not self.values:
             raise SweepError(f"the grid of '{self.key}' has no values")
         texts = [as_toml(self.key, value) for value in self.values]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nmdp_pin._files.output_file import check_writable, write_whole
+from nmdp_pin._options import check_part, check_parts
 from nmdp_pin._parallel.tasks import Progress
 from nmdp_pin._runs.recorder import versions
 from nmdp_pin._runs.run_many import Watch, run_many
@@ -80,7 +81,10 @@ class Sweep:
         *,
         overrides: Sequence[str] = (),
     ) -> None:
-        self.source, self.axes, self.overrides = os.fspath(source), tuple(axes), tuple(overrides)
+        check_part("source", source, (str, os.PathLike), SweepError)
+        axes = check_parts("axes", axes, GridAxis, SweepError)
+        self.source, self.axes = os.fspath(source), axes
+        self.overrides = check_parts("overrides", overrides, str, SweepError)
         if not axes:
             raise SweepError("a sweep needs a grid, such as integrator.dt=0.01,0.02")
         keys = [axis.key for axis in axes]

@@ -9,6 +9,8 @@ import pinocchio as pin
 from nmdp_pin._control.controller import Command
 from nmdp_pin._derivatives.differentiator import StepDifferentiator
 from nmdp_pin._integrators import StepResult
+from nmdp_pin._options import check_part
+from nmdp_pin._simulator.argument_check import check_step
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.state_vector import StateVector
 from nmdp_pin.errors import ControlError, MissingExtra, NmdpError, StateError
@@ -35,6 +37,7 @@ class VectorState(crocoddyl.StateAbstract):
     """
 
     def __init__(self, model: pin.Model) -> None:
+        check_part("model", model, pin.Model, StateError)
         self.model, self._space = model, StateVector(model)
         super().__init__(self._space.nx, self._space.ndx)
         self.lb = np.concatenate([model.lowerPositionLimit, -model.velocityLimit])
@@ -146,6 +149,8 @@ class StepAction(crocoddyl.ActionModelAbstract):
         warm: bool = False,
         hold: Command | None = None,
     ) -> None:
+        check_part("simulator", simulator, Simulator, StateError)
+        check_step(h)
         robot = simulator.robot
         state = VectorState(robot.model) if cost is None else cost.state
         if _PINOCCHIO != pin.__version__ and isinstance(state, crocoddyl.StateMultibody):

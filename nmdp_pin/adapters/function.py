@@ -3,7 +3,8 @@
 import numpy as np
 
 from nmdp_pin._derivatives.differentiator import StepDifferentiator
-from nmdp_pin._simulator.argument_check import numbers
+from nmdp_pin._options import check_part, numbers
+from nmdp_pin._simulator.argument_check import check_step
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import ControlError, NmdpError, StateError
 
@@ -19,6 +20,8 @@ class StepFunction:
     """
 
     def __init__(self, simulator: Simulator, h: float) -> None:
+        check_part("simulator", simulator, Simulator, StateError)
+        check_step(h)
         self.simulator, self.h = simulator, h
         self._differentiate: StepDifferentiator | None = None
 

@@ -1,18 +1,21 @@
 """Environments of Gymnasium; the import registers those that are bundled."""
 
 import time
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from nmdp_pin._integrators import StepResult
+from nmdp_pin._options import check_part, numbers, shown
 from nmdp_pin._sensors.sensors import Readings, Sensors
+from nmdp_pin._simulator.argument_check import is_real
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin.adapters.locomotion import Forward
 from nmdp_pin.adapters.motors import Motors
 from nmdp_pin.adapters.task import States, Task
-from nmdp_pin.errors import MissingExtra, StateError
+from nmdp_pin.errors import ControlError, MissingExtra, StateError
 
 try:
     import gymnasium
@@ -61,8 +64,12 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
         sensors: Sensors | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if not 0.0 < dt <= duration:
-            raise StateError(f"dt must be > 0 s and at most the duration, got {dt}, {duration}")
+        check_part("simulator", simulator, Simulator, StateError)
+        check_part("sensors", sensors, (Sensors, NoneType), StateError)
+        if not (is_real(dt) and is_real(duration) and 0.0 < dt <= duration):
+            raise StateError(
+                f"dt must be > 0 s and at most the duration, got {shown(dt)}, {shown(duration)}"
+            )
         modes = ["human", "rgb_array"]
         self.metadata = {"render_modes": modes, "render_fps": round(1.0 / dt)}
         if render_mode not in (None, *modes):
@@ -71,9 +78,9 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
             )
         robot = simulator.robot
         self.simulator, self.dt, self.render_mode = simulator, dt, render_mode
-        self.task = task(robot) if callable(task) else task
+        self.task = _checked_task(task(robot) if callable(task) else task)
         self.motors = Motors(robot, action)
-        self.duration, self.terminates = duration, terminate
+        self.duration, self.terminates, self._end = duration, terminate, duration
         self._state, self._goal = self.begin(np.random.default_rng(0))
         self._view: Any = None
         self._forces: np.ndarray | None = None  # of the last step [N]
@@ -112,8 +119,10 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
             options: {"state": State} starts there instead.
         """
         super().reset(seed=seed)
+        if unknown := {*(options or {})} - {"state"}:
+            raise StateError(f"reset knows the option 'state', got {shown(unknown.pop())}")
         start, self._goal = self.begin(self.np_random)
-        given = (options or {}).get("state", start)
+        given = self.simulator.checked_state((options or {}).get("state", start))
         self._state, self._forces = given, None
         self._end = given.t + self.duration
         if self.sensors is not None:
@@ -121,8 +130,8 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
         return self._observed(), {"status": "converged"}
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Make one step; actions are clipped to [-1, 1]."""
-        action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
+        """Make one step; actions, shape (n_motors,), are clipped to [-1, 1]."""
+        action = np.clip(numbers("action", action, ControlError, len(self.motors)), -1.0, 1.0)
         before = self._state
         command = self.motors.command(action)
         result = self.simulator.step(before, command, self.dt)
@@ -170,7 +179,12 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
 
     def begin(self, random: np.random.Generator) -> tuple[State, np.ndarray]:
         """Draw a start and a goal of the task."""
-        q, v, *goal = self.task.reset(self.simulator, random)
+        start = self.task.reset(self.simulator, random)
+        if not isinstance(start, tuple | list) or len(start) not in (2, 3):
+            raise StateError(
+                f"a task's reset must return q, v and perhaps a goal, got {shown(start)}"
+            )
+        q, v, *goal = start
         return self.simulator.state(q, v), np.concatenate([[], *goal])
 
     def _seen(self, state: State) -> States:
@@ -193,6 +207,17 @@ class SimulatorEnv(gymnasium.Env[Any, np.ndarray]):
         now = time.perf_counter()
         self._shown_until = max(self._shown_until, now - self.dt) + self.dt
         time.sleep(max(self._shown_until - now, 0.0))
+
+
+def _checked_task(task: Any) -> Any:
+    """A task with all its functions."""
+    for name in ("reward", "observation", "terminated", "reset"):
+        if not callable(getattr(task, name, None)):
+            raise StateError(
+                f"the task lacks a function `{name}`, got {shown(task)}: give a Task, an object "
+                "with its functions, or a function of the robot that makes one"
+            )
+    return task
 
 
 def _space_of(readings: Readings) -> spaces.Space[Any]:

@@ -20,7 +20,7 @@ class Motors:
     them at any length of step.
 
     Args:
-        robot: robot, whose URDF gives ranges and effort limits (`limit`).
+        robot: robot with ranges and effort limits, `Robot.limits` or, without, those of its URDF.
         action: one of `ACTIONS`.
 
     Raises:
@@ -36,7 +36,7 @@ class Motors:
         joints = {joint.idx_v: joint for joint in model.joints}
         self._v = np.asarray(robot.driven, dtype=int)
         self._q = np.array([joints[v].idx_q for v in self._v.tolist()], dtype=int)
-        self.torques = np.array(model.effortLimit[self._v], dtype=float)
+        self.torques = _given(robot.limits.effort[self._v], model.effortLimit[self._v])
         if not (len(self._v) and np.isfinite(self.torques).all() and (self.torques > 0.0).all()):
             raise ControlError(
                 f"robot '{robot.name}' has no driven joint, or one whose <limit> in the URDF has "
@@ -47,7 +47,8 @@ class Motors:
                 f"robot '{robot.name}' has a continuous driven joint; make it revolute with a "
                 "range, for a target needs one number"
             )
-        self._low, self._high = model.lowerPositionLimit[self._q], model.upperPositionLimit[self._q]
+        self._low = _given(robot.limits.lower[self._v], model.lowerPositionLimit[self._q])
+        self._high = _given(robot.limits.upper[self._v], model.upperPositionLimit[self._q])
 
     def __len__(self) -> int:
         return len(self._v)
@@ -74,3 +75,8 @@ class Motors:
         else:
             tau[..., self._v] = self.torques * actions
         return tau, target
+
+
+def _given(limits: np.ndarray, described: np.ndarray) -> np.ndarray:
+    """Limits of the robot, and those of its description where it has none."""
+    return np.where(np.isfinite(limits), limits, described)

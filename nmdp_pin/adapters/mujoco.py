@@ -7,10 +7,11 @@ the initial state is left out of what is returned, and what diverges is held. In
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import NoneType
 
 import numpy as np
 
-from nmdp_pin._simulator.argument_check import numbers
+from nmdp_pin._options import check_part, numbers
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import StateError
@@ -51,6 +52,8 @@ def rollout(
     Raises:
         StateError, ControlError: a shape is wrong.
     """
+    check_part("simulator", simulator, Simulator, StateError)
+    check_part("sensors", sensors, (Callable, NoneType), StateError)
     starts = _starts(simulator, initial_state, initial_warmstart)
     u = None
     if control is not None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin._options import check_part
+from nmdp_pin._simulator.argument_check import check_count, check_step
 from nmdp_pin._simulator.control_input import CommandOf
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import ControlError, MissingExtra, NmdpError, StateError
@@ -45,8 +47,8 @@ class Propagator:
         command: CommandOf | None = None,
         controls: int | None = None,
     ) -> None:
-        if not 0.0 < h < np.inf:
-            raise StateError(f"the step must be > 0 s, got {h!r}")
+        check_part("simulator", simulator, Simulator, StateError)
+        check_step(h)
         self.simulator, self.h, self.command = simulator, h, command
         space = simulator.vector
         self.reference = space.neutral() if reference is None else np.array(reference, dtype=float)
@@ -55,6 +57,11 @@ class Propagator:
         if (command is None) != (controls is None):
             raise ControlError("command and controls, the numbers in a control, go together")
         self.controls = len(simulator.robot.driven) if controls is None else controls
+        check_count("controls", self.controls, 0)
+        if command is not None:  # whose mistakes would be steps that fail, later
+            check_part("command", command, Callable, ControlError)
+            start, none = space.unpack(self.reference), np.zeros(self.controls)
+            simulator.checked_command(command(start, none, h))
 
     def x_of(self, state: Any) -> np.ndarray:
         """[q; v] of a state of OMPL."""

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin._options import numbers
 from nmdp_pin._parallel.jax_backend import Jax, check_backend
+from nmdp_pin._simulator.argument_check import check_count
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.adapters.gymnasium import SimulatorEnv, bounded
 from nmdp_pin.adapters.task import States
-from nmdp_pin.errors import IntegratorError, StateError
+from nmdp_pin.errors import ControlError, IntegratorError, StateError
 
 import gymnasium  # isort: skip  # after the module that says which extra is missing
 from gymnasium.vector import AutoresetMode, VectorEnv  # isort: skip
@@ -40,7 +42,7 @@ class SimulatorVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     Raises:
         IntegratorError: the backend is unknown or lacks what is asked for.
-        StateError: the environment has sensors.
+        StateError: the environment has sensors, or n is no number of environments.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class SimulatorVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         backend: Jax | None = None,
         threads: int | None = None,
     ) -> None:
+        check_count("n", n, 1)
         env = env.unwrapped if isinstance(env, gymnasium.Wrapper) else env
         if env.sensors is not None:
             raise StateError("many environments have no sensors: leave them out")
@@ -99,7 +102,10 @@ class SimulatorVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Make one step of each; actions, shape (n, n_motors), are clipped to [-1, 1]."""
         env, before, fresh = self._env, self.state, self._done
-        actions = np.clip(np.asarray(actions, dtype=float), -1.0, 1.0)
+        actions = np.clip(numbers("actions", actions, ControlError), -1.0, 1.0)
+        if actions.shape != self.action_space.shape:
+            what = f"actions have shape {actions.shape}, expected {self.action_space.shape}"
+            raise ControlError(what)
         ends, status = self._steps(self._states, actions, ~fresh)
         moved = (status == Status.CONVERGED.code) & ~fresh
         self._states = ends

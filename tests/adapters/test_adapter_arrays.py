@@ -147,3 +147,15 @@ def test_missing_extras_are_named():
     said = done.stdout.splitlines()
     for line, (_, extra) in zip(said, EXTRAS.values(), strict=True):
         assert f"pip install 'nmdp-pin[{extra}]'" in line, done.stderr
+
+
+def test_simulators_and_steps_are_checked_when_they_are_given(hopper):
+    """Not in the first call."""
+    with pytest.raises(StateError, match="the step must be in"):
+        StepFunction(hopper, -0.01)
+    with pytest.raises(StateError, match="simulator must be of type Simulator"):
+        StepFunction(hopper.robot, 0.01)
+    with pytest.raises(StateError, match="simulator must be of type Simulator"):
+        rollout(hopper.robot, 0.01, np.zeros(13))
+    with pytest.raises(StateError, match="sensors must be of type Callable or None"):
+        rollout(hopper, 0.01, np.zeros(13), sensors=3)

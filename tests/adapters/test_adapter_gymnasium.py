@@ -1,6 +1,7 @@
 """The environments: Gymnasium's own checks, rewards, ends of episodes, determinism."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -11,7 +12,7 @@ gymnasium = pytest.importorskip("gymnasium")
 from adapter_scenes import unsolved_hopper  # noqa: E402
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from nmdp_pin import Sensors, load_robot  # noqa: E402
+from nmdp_pin import JointLimits, Sensors, load_robot  # noqa: E402
 from nmdp_pin.adapters.bundled_tasks import ObjectAt, reach, simulator_for  # noqa: E402
 from nmdp_pin.adapters.gymnasium import SimulatorEnv, Task  # noqa: E402
 from nmdp_pin.adapters.locomotion import Base, Forward  # noqa: E402
@@ -210,6 +211,57 @@ def test_mistakes_are_named():
         gymnasium.make(HOPPER, dt=0.0)
     with pytest.raises(StateError, match="fixed base"):
         Base.of(load_robot("hopper", base="fixed"))
+
+
+@pytest.mark.parametrize("action", [0.5, np.zeros(1), np.zeros((1, 3)), "up"])
+def test_an_action_is_one_of_each_motor(action):
+    """One number would move all motors alike."""
+    env = gymnasium.make(HOPPER).unwrapped
+    env.reset(seed=0)
+    with pytest.raises(
+        ControlError, match=r"action has shape .*expected \(3,\)|an array of numbers"
+    ):
+        env.step(action)
+
+
+def test_starts_and_tasks_that_are_none():
+    """Unknown options are no starts, and a task has four functions."""
+    env = gymnasium.make(HOPPER).unwrapped
+    with pytest.raises(StateError, match="knows the option 'state', got the text 'stat'"):
+        env.reset(options={"stat": env.state})
+    with pytest.raises(StateError, match="expected a State, got int"):
+        env.reset(options={"state": 1})
+    for task, text in (
+        (None, "lacks a function `reward`, got None"),
+        (Task(reward=lambda *_: 0.0, reset=lambda *_: None), "must return q, v and perhaps a goal"),
+    ):
+        with pytest.raises(StateError, match=text):
+            SimulatorEnv(env.simulator, task)
+    with pytest.raises(StateError, match=r"dt must be > 0 s .* got the text '1', 8.0"):
+        SimulatorEnv(env.simulator, env.task, dt="1")
+    with pytest.raises(StateError, match="sensors must be of type Sensors or None"):
+        SimulatorEnv(env.simulator, env.task, sensors=[Gyroscope()])
+
+
+@pytest.mark.parametrize("action", ["torque", "target"])
+def test_motors_are_those_of_the_simulator(action):
+    """Weaker ones with a smaller range, and those of the URDF where limits are left out."""
+    env = gymnasium.make(HOPPER).unwrapped
+    robot = env.simulator.robot
+    limits = robot.limits
+    weak = replace(limits, effort=0.5 * limits.effort, upper=0.1 * limits.upper)
+    own = SimulatorEnv(env.simulator.with_parameters(limits=weak), env.task, action=action)
+    np.testing.assert_array_equal(own.motors.torques, 0.5 * env.motors.torques)
+    target = own.motors.asked(np.ones(3))[1][3:]
+    assert action == "torque" or (target <= weak.upper[3:]).all()
+    none = replace(robot, limits=JointLimits.none(robot.model.nv))
+    np.testing.assert_array_equal(Motors(none, action).torques, env.motors.torques)
+
+
+def test_a_step_before_the_first_reset_begins_where_it_stands():
+    """The environment has a state from the beginning."""
+    env = gymnasium.make(HOPPER).unwrapped
+    assert np.isfinite(env.step(np.zeros(3))[0]).all()
 
 
 def sensing(**options):

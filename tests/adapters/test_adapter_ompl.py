@@ -100,7 +100,7 @@ def test_what_fails_is_invalid():
 def test_mistakes_are_named():
     """Bounds and steps that do not fit raise typed errors."""
     sim = simulator("box", base="planar")
-    with pytest.raises(StateError, match="> 0 s"):
+    with pytest.raises(StateError, match="the step must be in"):
         Propagator(sim, h=0.0)
     with pytest.raises(ControlError, match="go together"):
         Propagator(sim, h=H, command=push)
@@ -111,3 +111,17 @@ def test_mistakes_are_named():
         simple_setup(propagator, bounds=[(-1, 1)] * 6, control_bounds=[(-1, 1)] * 2)
     with pytest.raises(ControlError, match="finite"):
         simple_setup(propagator, bounds=[(-1, 1)] * 6, control_bounds=[(1, -1)])
+
+
+def test_a_wrong_command_is_named_before_planning():
+    """In a plan it would be steps that fail, and a planner that finds nothing in silence."""
+    sim = simulator("box", base="planar")
+    for command, text in (
+        (lambda state, u, h: np.zeros(2), r"tau has shape \(2,\), expected \(3,\)"),
+        (lambda state, u, h: "push", "tau must be an array of numbers"),
+        (3, "command must be of type Callable"),
+    ):
+        with pytest.raises(ControlError, match=text):
+            Propagator(sim, h=H, command=command, controls=1)
+    with pytest.raises(StateError, match="simulator must be of type Simulator"):
+        Propagator(sim.robot, h=H)

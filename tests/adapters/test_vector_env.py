@@ -11,7 +11,7 @@ from nmdp_pin import Sensors
 from nmdp_pin.adapters.bundled_tasks import hopper, push
 from nmdp_pin.adapters.gymnasium import Forward
 from nmdp_pin.adapters.vector_env import SimulatorVectorEnv
-from nmdp_pin.errors import IntegratorError, StateError
+from nmdp_pin.errors import ControlError, IntegratorError, StateError
 from nmdp_pin.rollout import Jax
 from nmdp_pin.sensors import Gyroscope
 
@@ -119,5 +119,12 @@ def test_what_is_lacking_is_refused():
     ):
         with pytest.raises(error, match=message):
             SimulatorVectorEnv(env, 2, **words)
+    for n in (0, 2.5, "two"):
+        with pytest.raises(StateError, match="n must be a whole number >= 1"):
+            SimulatorVectorEnv(hopper(), n)
+    many = SimulatorVectorEnv(hopper(), 2)
+    for actions in (0.5, np.zeros(3), np.zeros((2, 1)), np.zeros((3, 3))):  # which would broadcast
+        with pytest.raises(ControlError, match=r"actions have shape .*, expected \(2, 3\)"):
+            many.step(actions)
     with pytest.raises(StateError, match="no options"):
         SimulatorVectorEnv(hopper(), 2).reset(options={"state": None})

@@ -125,7 +125,7 @@ def test_bad_choices(arguments, message):
 
 def test_what_is_no_model_is_refused():
     """A class among the models is named."""
-    with pytest.raises(ContactError, match="must be WrenchSpaces"):
+    with pytest.raises(ContactError, match="must be of type WrenchSpace, got <class"):
         Mixed(models=(CONE, AnisotropicCone), by_contact=[0])
 
 

@@ -360,7 +360,7 @@ def test_mistakes():
         ([Connect(first="left", second="left")], "move as one body"),
         ([Coupling(joint="left")], "'left' is no hinge or slide"),
         ([Distance(first="left", point=(0, 0, 0), other=(0, 0, 0))], "use Connect"),
-        (["left"], "expected a Connect"),
+        (["left"], "must be of type Connect or Weld or .*, got the text 'left'"),
     ):
         with pytest.raises(RobotError, match=message):
             with_loops(robot, loops)

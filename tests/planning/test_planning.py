@@ -18,7 +18,7 @@ from nmdp_pin import (
     load_robot,
 )
 from nmdp_pin._integrators.vi_newton import ViNewton
-from nmdp_pin.errors import ControlError
+from nmdp_pin.errors import ControlError, StateError
 from nmdp_pin.planning import Problem, cem, ilqr, mppi
 
 H, KNOTS, HELD, GOAL = 0.02, 6, 2, 0.05  # [s], [m]
@@ -38,10 +38,11 @@ def slide(control=None, **options):
     """A mass of 0.5 kg on a slide goes to a place and rests there."""
     simulator = Simulator(load_robot("finger"), Terrain(Plane()), CONE, order=1, control=control)
     given = {
+        "held": HELD,
         "running": lambda x, u: 0.05 * u,
         "final": lambda x: np.array([100.0, 5.0]) * (x - np.array([GOAL, 0.0])),
     }
-    return Problem(simulator=simulator, h=H, held=HELD, **given | options), simulator.state()
+    return Problem(simulator=simulator, h=H, **given | options), simulator.state()
 
 
 def flying(targets):
@@ -182,3 +183,60 @@ def test_torques_stay_within_the_efforts():
     assert (low[0], high[0]) == (-effort - 3.0, effort - 3.0)
     with pytest.raises(ControlError, match="below"):
         slide(low=1.0, high=0.0)[0].within(np.zeros(1))
+
+
+WRONG = {
+    "one cost a state": (
+        {"final": lambda x: (x[..., 0] - GOAL) ** 2},
+        r"`final` returns .* m",
+    ),
+    "cost of controls": (
+        {"running": lambda x, u: u.sum(-1)},
+        r"`running` returns an array",
+    ),
+    "nothing": ({"final": lambda x: None}, "must be an array of numbers|`final` returns"),
+    "no function": ({"final": 1.0}, "final must be of type Callable, got 1.0"),
+    "steps": ({"held": 0}, "held must be a whole number >= 1, got 0"),
+    "bounds": ({"low": np.zeros(2)}, r"low has shape \(2,\), expected \(\) or \(1,\)"),
+    "command": ({"command": "hold"}, "command must be of type Command or None, got the text"),
+}
+
+
+@pytest.mark.parametrize(("options", "text"), WRONG.values(), ids=WRONG)
+def test_problems_that_are_none(options, text):
+    """Residuals without an axis of their own would be summed over all samples, in silence."""
+    with pytest.raises((ControlError, StateError), match=text):
+        cem(*slide(**options), np.zeros((KNOTS, 1)), spread=1.0, samples=8, rounds=1)
+
+
+@pytest.mark.parametrize("u", [np.zeros(6), np.zeros((6, 2)), np.zeros((0, 1)), None])
+@pytest.mark.parametrize("planner", PLANNERS, ids=["mppi", "cem", "ilqr"])
+def test_controls_that_are_none(planner, u):
+    """Controls have one row a knot, and one column a motor."""
+    with pytest.raises(ControlError, match=r"expected \(n, 1\): controls of 1 driven"):
+        planner(*slide(), u)
+
+
+def test_samples_whose_residuals_are_none_do_not_count():
+    """A residual that is not a number costs as much as a step that fails."""
+    problem, state = slide(running=lambda x, u: np.where(np.abs(u) > 1.0, np.nan, u), high=9.0)
+    found = cem(problem, state, np.zeros((KNOTS, 1)), spread=1.0, samples=64, rounds=3)
+    assert 0.0 < found.cost < problem.plan(state, np.zeros((KNOTS, 1))).cost
+
+
+def test_options_that_are_none():
+    """Of each planner, before anything is computed."""
+    problem, state = slide()
+    begin = np.zeros((KNOTS, 1))
+    for call, text in (
+        (lambda: ilqr(state, state, begin), "problem must be of type Problem"),
+        (lambda: cem("slide", state, begin, spread=1.0), "problem must be of type Problem"),
+        (lambda: ilqr(problem, state, begin, tolerance="small"), "tolerance must be a number"),
+        (lambda: ilqr(problem, state, begin, rounds=-1), "rounds must be a whole number >= 0"),
+        (lambda: cem(problem, state, begin, spread=np.ones(2)), r"spread has shape \(2,\)"),
+        (lambda: cem(problem, state, begin, spread=1.0, elites=0), "elites must be a whole number"),
+        (lambda: mppi(problem, state, begin, spread=1.0, temperature=0.0), "finite number > 0"),
+        (lambda: mppi(problem, state, begin, spread=1.0, seed=-1), "seed must be a whole number"),
+    ):
+        with pytest.raises((ControlError, StateError), match=text):
+            call()

@@ -7,7 +7,7 @@ import pytest
 from urdf_samples import write
 
 from nmdp_pin import FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
-from nmdp_pin._robot import free_body, together
+from nmdp_pin._robot import check_robot, free_body, together
 from nmdp_pin._terrain import Sphere
 from nmdp_pin.control import Actuators, StablePD
 from nmdp_pin.errors import ControlError
@@ -326,3 +326,17 @@ def test_what_pulls_a_joint_adds_to_its_effort(tmp_path):
     found = np.clip(Actuators(robot).command_of(data.ctrl).tau, -effort, effort)
     np.testing.assert_allclose(found[:2], data.qfrc_actuator[:2], atol=1e-12)
     np.testing.assert_allclose(found[:2], [0.5, -5.0])
+
+
+def test_a_check_lists_them(loaded):
+    """Names, forms, what they move and the ranges of their controls."""
+    robot, model = loaded
+    rows = check_robot(robot.source).actuators
+    assert [row.name for row in rows] == [model.actuator(a).name for a in range(model.nu)]
+    forms = {row.name: (row.form, row.moves) for row in rows}
+    for actuator in robot.actuators:
+        form = "servo" if actuator.is_servo else "motor"
+        assert forms[actuator.name] == (form, ", ".join(actuator.arms))
+    thrusters = check_robot("drone").actuators
+    assert {(row.form, row.lower, row.upper) for row in thrusters} == {("thruster", "0", "6")}
+    assert "actuators (4)" in str(check_robot("drone"))

@@ -253,7 +253,7 @@ BAD = {
     "negative": ({"rtol": -1.0}, "rtol must be >= 0, got -1.0"),
     "nan": ({"atol": np.nan}, "atol must be a finite number, got nan"),
     "text": ({"rtol": "small"}, "rtol must be a number, got the text 'small'"),
-    "zero": ({"rtol": 0.0}, "atol must be > 0"),
+    "zero": ({"rtol": 0.0}, "rtol or atol must be > 0, such as"),
     "min_step": ({"rtol": 0.1, "min_step": 0.0}, "min_step must be > 0"),
 }
 

@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from contact_laws import law_for
+from urdf_samples import write
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
@@ -159,9 +160,13 @@ def test_rollouts_have_commands():
         ({"mass": [1.0]}, r"mass has shape \(1,\), expected \(6,\)"),
         ({"mass": -np.ones(6)}, "mass must hold finite numbers >= 0"),
         ({"armature": {"tail": 1.0}}, "no joint 'tail'; choose from"),
-        ({"armature": "much"}, "armature must be 6 numbers"),
+        ({"armature": "much"}, "armature must be an array of numbers, got the text 'much'"),
         ({"friction": [0.1, 0.2]}, r"friction has shape \(2,\), expected \(1,\), one a shape"),
         ({"friction": -0.1}, "must be a finite number >= 0, got -0.1"),
+        ({"friction": {"ground": 0.5}}, "friction must be an array of numbers, got {'ground'"),
+        ({"payload": 2.0}, "payload must be of type Mapping, got 2.0"),
+        ({"placement": [pin.SE3.Identity()]}, "placement must be of type Mapping"),
+        ({"mass": {"shank": 1.0, "knee": 2.0}}, "'shank' and 'knee' are of one body"),
         ({"gravity": 9.81}, r"gravity has shape \(\), expected \(3,\)"),
         ({"limits": {"effort": 1.0}}, "limits must be JointLimits"),
     ],
@@ -189,3 +194,26 @@ def test_other_parameters_take_no_memory(method, monkeypatch):
     other = heavy.step(state, None, H).state.v
     assert np.array_equal(own.step(state, None, H).state.v, alone)
     assert not np.array_equal(alone, other)
+
+
+def test_a_mass_is_that_of_the_link_that_carries_others(tmp_path):
+    """A sensor that is fixed to a link does not stand for it, but the heaviest link does."""
+    text = """<robot name="arm"><link name="world"/>
+    <link name="arm"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+    iyz="0"/></inertial></link>
+    <link name="imu"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0"
+    ixz="0" iyz="0"/></inertial></link><link name="tip"/>
+    <joint name="hinge" type="continuous"><parent link="world"/><child link="arm"/></joint>
+    <joint name="bolt" type="fixed"><parent link="arm"/><child link="imu"/></joint>
+    <joint name="end" type="fixed"><parent link="imu"/><child link="tip"/></joint></robot>"""
+    arm = Simulator(
+        load_robot(write(tmp_path, text)), Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6)
+    )
+    for name in ("arm", "hinge"):
+        assert arm.with_parameters(mass={name: 3.0}).robot.mass == pytest.approx(3.0)
+    for name in ("imu", "tip", "bolt"):
+        with pytest.raises(ParameterError, match=f"'{name}' is fixed to 'arm'.*or give a payload"):
+            arm.with_parameters(mass={name: 3.0})
+    heavy = load_robot(write(tmp_path, text.replace('"0.1"', '"5"'), "heavy.urdf"))
+    heavy = Simulator(heavy, Terrain(Plane(height=-9.0)), FrictionCone(stiffness=1e6))
+    assert heavy.with_parameters(mass={"imu": 3.0}).robot.mass == pytest.approx(3.0)

@@ -64,7 +64,7 @@ BAD_STATES = {
     "short q": ({"q": np.zeros(14)}, r"q has shape \(14,\), expected \(15,\)"),
     "matrix v": ({"v": np.zeros((15, 1))}, r"v has shape \(15, 1\), expected \(15,\)"),
     "number q": ({"q": 0.0}, r"q has shape \(\)"),
-    "text q": ({"q": "standing"}, "q must be an array of numbers, got 'standing'"),
+    "text q": ({"q": "standing"}, "q must be an array of numbers, got the text 'standing'"),
     "ragged v": ({"v": [[1.0], [1.0, 2.0]]}, "v must be an array of numbers"),
     "nan time": ({"t": np.nan}, "t must be a finite time"),
     "text time": ({"t": "now"}, "t must be a finite time"),
@@ -226,6 +226,9 @@ BAD_SIMULATORS = {
     ),
     "order": ({"order": 3}, "order must be 1 or 2, got 3"),
     "budget": ({"max_work": 0}, "max_work must be >= 1, got 0"),
+    "unknown key": ({"vi_newton": {"tol": 1e-6}}, "vi_newton.tol is not an option"),
+    "step control": ({"control": "halving"}, "control must be Halving.*, got the text"),
+    "a list of methods": ({"method": ["ne-nmdp"]}, "is not known; choose from"),
     "type": ({"max_work": "few"}, "max_work must be a whole number, got the text 'few'"),
     "options of the other solver": (
         {"projected_gradient": ProjectedGradient()},

@@ -82,6 +82,28 @@ def test_camera_looks_over_a_wall() -> None:
     renderer.close()
 
 
+def test_what_cannot_be_drawn_is_said() -> None:
+    """Configurations, forces, cameras and robots of another kind."""
+    robot = hopper()
+    renderer = Renderer(robot, None, size=(32, 24))
+    q, forces = robot.standing, np.zeros((len(robot.contact_points), 3))
+    frame = renderer.scene.frame(0.0, q)
+    for call, text in (
+        (lambda: renderer.scene.frame(0.0, q[:2]), r"q has shape \(2,\), expected"),
+        (lambda: renderer.scene.frame("now", q), "t must be a time"),
+        (lambda: renderer.scene.frame(0.0, q, forces[:1]), r"contact_forces have shape"),
+        (lambda: renderer.picture(q), "a frame is a result of Scene.frame"),
+        (lambda: renderer.picture(frame, camera=np.eye(4)), "camera must be of type SE3 or None"),
+        (lambda: renderer.picture(frame, field_of_view=200.0), "> 0 and < 170 degrees, got 200"),
+        (lambda: Renderer("hopper", None), "robot must be of type Robot"),
+        (lambda: Renderer(robot, Plane()), "terrain must be of type Terrain or None"),
+        (lambda: Renderer(robot, None, size="large"), "a picture is 16 to 8192 pixels"),
+    ):
+        with pytest.raises(ViewerError, match=text):
+            call()
+    renderer.close()
+
+
 def test_film_has_the_length_and_motion_of_the_run(tmp_path: Path) -> None:
     """A run of half a second at half its speed is a film of a second, and its pictures move."""
     _renderer().close()

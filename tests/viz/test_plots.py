@@ -28,7 +28,7 @@ from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import MissingExtra, RecordingError
 from nmdp_pin.viz.panels import MAX_LINES, Panel, curve, motion_panels, run_panels
-from nmdp_pin.viz.plots import _PANEL, _ROW, plot_comparison, plot_recording
+from nmdp_pin.viz.plots import _PANEL, _ROW, _title, plot_comparison, plot_recording
 from nmdp_pin.viz.style import DPI
 
 pytest.importorskip("matplotlib")
@@ -208,6 +208,38 @@ def test_objects_are_followed() -> None:
     assert ball.name == "ball"
     np.testing.assert_allclose(ball.position[1] - ball.position[0], [0.3, 0, 0], atol=_ROUNDING)
     np.testing.assert_allclose(ball.turned, [0.0, 0.5], atol=_ROUNDING)
+
+
+def test_free_bodies_of_a_file_are_objects(tmp_path: Path) -> None:
+    """Those of an MJCF file and of a URDF, by the names of their links; a base is none."""
+    pytest.importorskip("mujoco")
+    body = '<body name="{}" pos="{} 0 1"><freejoint/><geom size="0.1"/></body>'
+    scene = (
+        f"<mujoco><worldbody>{body.format('cup', 0)}{body.format('die', 1)}</worldbody></mujoco>"
+    )
+    floating = (
+        '<joint name="free" type="floating"><parent link="world"/><child link="ball"/></joint>'
+    )
+    files = {
+        "scene.xml": (scene, ["die"]),
+        "ball.urdf": (urdf(link("world"), link("ball"), floating), ["ball"]),
+        "alone.urdf": (urdf(link("ball")), []),
+    }
+    for name, (text, expected) in files.items():
+        robot = load_robot(write(tmp_path, text, name), visuals=False)
+        recording = Recorder(
+            robot, State(0.0, robot.standing, np.zeros(robot.model.nv))
+        ).recording()
+        assert [item.name for item in motion_of(recording, robot).objects] == expected
+
+
+def test_time_that_nobody_measured_is_not_shown(tmp_path: Path) -> None:
+    """A recording from Python without times of computing has no speed of 0."""
+    robot = hopper()
+    recording = Recorder(robot, State(0.0, robot.standing, np.zeros(robot.model.nv))).recording()
+    assert _title(recording).endswith("0 s")
+    measured = dataclasses.replace(recording, wall_time=np.array([2.0]))
+    assert _title(measured).endswith("0 s in 2 s")
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
