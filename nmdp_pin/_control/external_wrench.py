@@ -77,7 +77,8 @@ class Loads:
                 of_torque = pin.skew(torque) @ J[3:] + pin.skew(arm) @ of_force
                 total += J.T @ np.concatenate([of_force, of_torque])
         pin.computeRNEADerivatives(model, data, q, still, still, on_joints)
-        return total - data.dtau_dq
+        result: np.ndarray = total - data.dtau_dq
+        return result
 
 
 class Loaded(CommandSource):

@@ -339,7 +339,8 @@ class SolidCalls:
 
 def _keys(bodies: np.ndarray) -> np.ndarray:
     """Numbers of two bodies in any order, which are shape (k, 2)."""
-    return (bodies.min(axis=1) << 32) + bodies.max(axis=1)
+    result: np.ndarray = (bodies.min(axis=1) << 32) + bodies.max(axis=1)
+    return result
 
 
 def _is_in(shapes: Terrain, x: np.ndarray) -> bool:

@@ -310,8 +310,7 @@ def solve_stage(
         Outcome, and whether the last point that was accepted is `there` instead of `here`.
     """
     w1 = np.empty((count_rows(system, stage), here.w.shape[1]))
-    dq, last = np.empty(here.v.size), np.zeros(here.v.size)
-    moved, before = math.inf, math.inf  # size of the last step; inf where it was held or shorter
+    dq, last, moved, before = np.empty(here.v.size), np.zeros(here.v.size), math.inf, math.inf
     _begin(system, stage, here)
     evaluations, iterations, swapped, work = 1, 0, False, 0
     over = residual_over(system, stage, here, tolerances)
@@ -329,8 +328,7 @@ def solve_stage(
         outcome, held = _iterate(system, stage, here, linear, tolerances, over, slip, w1, dq)
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
-        turns = _turns_back(system, dq, last, size, moved) and over > _NEAR
-        moved = size
+        turns, moved = _turns_back(system, dq, last, size, moved) and over > _NEAR, size
         kept = iterations > 1 and _keep_lost(stage.contacts, here, there)
         whole, turned = not (held or turns), turned + (turns and not kept)
         left = (size / before) ** 2 if 0.0 < before < math.inf and whole else 1.0
