@@ -53,7 +53,7 @@ _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt bes
 def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Mark the contacts of a sphere whose point on the surface another shape covers."""
     n, i = contacts.n[0], 0
-    least = -math.inf if candidates.distant else 0.0
+    least = -math.inf if candidates.distant else -_LEDGE  # rigid ones hold at no depth
     while i < n:
         end = i + 1
         while end < n and _is_same_sphere(candidates, contacts.index[i], contacts.index[end]):
@@ -100,7 +100,7 @@ def _is_inner(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i
         other = candidates.owners[row] == contacts.bodies[i, 1] and row != own
         if not other or candidates.kinds[row, KIND] == MESH:
             continue
-        if shape_distance(candidates.kinds, candidates.shapes, row, beside) >= 0.0:
+        if shape_distance(candidates.kinds, candidates.shapes, row, beside) >= _LEDGE:
             continue
         up, rise = _way_out(candidates, row, beside, n)
         above = axpy(foot, rise + _LEDGE, up)
