@@ -102,3 +102,29 @@ def test_a_cup_slides_over_a_seam(shape, order):
         ends[name] = after(simulator, start).q[:3]
     assert ends["one"][0] > -0.03, "it slides over the seam, from 10 mm before to 30 behind"
     np.testing.assert_allclose(ends["two"], ends["one"], atol=SAME_WAY)
+
+
+STANDING = Cylinder(radius=0.1, length=0.1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "turn", "stiffness", "order", "h"),
+    [
+        (STANDING, (0.0, 0.0, 0.0), np.inf, 1, 0.005),
+        (STANDING, (0.0, 0.0, 0.0), np.inf, 2, 0.01),
+        (STANDING, (0.0, 0.0, 0.0), 1e7, 2, 0.005),
+        (Cylinder(radius=0.05, length=0.1), (0.0, 0.5 * np.pi, 0.2), 1e10, 1, 0.02),
+    ],
+)
+def test_a_fast_cylinder_slides_over_a_seam_of_hard_ground(shape, turn, stiffness, order, h):
+    """It comes as far as on one box, though the step starts before the edge of the other one."""
+    ends = []
+    for middles, length in (((-0.5, 0.5), 1.0), ((0.0,), 2.0)):
+        floor = [
+            Box(size=(length, 1.0, 0.2), position=(x, 0.0, -0.1), friction=0.2) for x in middles
+        ]
+        body = free_body("body", shape, mass=1.0, position=(-0.13, 0.0, 0.05), rpy=turn)
+        law = FrictionCone(stiffness=stiffness, power=2)
+        simulator = Simulator(body, Terrain(floor), law, "ne-nmdp", order=order)
+        ends.append(after(simulator, simulator.state(v=np.eye(6)[0]), h).q[:3])
+    np.testing.assert_allclose(*ends, atol=SAME_WAY)
