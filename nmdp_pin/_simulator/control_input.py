@@ -34,6 +34,12 @@ class ControlInput:
         cls, simulator: Simulator, command: CommandOf | Command | None, *, targets: bool
     ) -> "ControlInput":
         """Arguments of `rollout`, where they mean something."""
+        if not (command is None or isinstance(command, Command) or callable(command)):
+            raise ControlError(
+                f"command must be a Command, a list of them or a function of (state, u, h), got "
+                f"{type(command).__name__}; of a controller pass "
+                "`lambda state, u, h: controller.command(state, h)`"
+            )
         if isinstance(command, Command):
             command = simulator.checked_command(command)
         if not targets:

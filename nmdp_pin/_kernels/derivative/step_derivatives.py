@@ -24,7 +24,13 @@ from nmdp_pin._kernels.contact.friction_cone import add_frame_derivative, cone_d
 from nmdp_pin._kernels.derivative.stage_rates import StageRates
 from nmdp_pin._kernels.geometry.planes import missed_contacts, missed_overlaps, place_contacts
 from nmdp_pin._kernels.step.outcomes import CONVERGED, OUTCOME
-from nmdp_pin._kernels.step.stage import evaluate, kinematics, linearise, saturate_at
+from nmdp_pin._kernels.step.scripts import linearise_script
+from nmdp_pin._kernels.step.stage import (
+    evaluate,
+    kinematics,
+    linearise_unscripted,
+    saturate_at,
+)
 from nmdp_pin._kernels.step.stage_records import (
     NEWTON_EULER,
     RESIDUAL,
@@ -176,8 +182,7 @@ def stage_rates(
         _, _, kd = gains(system.joints, stage.torque, k)
         for c in range(nz):
             G_z[k, c] += kd * v_z[k, c]
-    linearise(system, stage, at, linear)
-    rates.G_q[:] = linear.A
+    linearise_unscripted(system, stage, at, linear)  # scripts move contacts, too
     k, touching, rows = at.n_active[0], at.n_active[1], at.V.shape[1]
     rates.first[:] = blocks_of(at, m)
     rates.forces[:], rates.bends[:], rates.r_z[:], rates.r_w[:] = 0.0, 0.0, 0.0, 0.0
@@ -200,6 +205,11 @@ def stage_rates(
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)
+    linearise_script(system, at, linear)
+    rates.G_q[:] = linear.A
+    for l in range(system.scripted.size):
+        if system.scripted[l]:
+            rates.forces[:, l] = 0.0
 
 
 @jit

@@ -204,9 +204,17 @@ def touches(system: System, at: StageIterate, n: int, i: int) -> bool:
 @jit
 def linearise(system: System, stage: Stage, at: StageIterate, linear: StageJacobians) -> None:
     """Derivatives of the equations at an evaluated point; in zeroth order those of V are others."""
+    linearise_unscripted(system, stage, at, linear)
+    linearise_script(system, at, linear)
+
+
+@jit
+def linearise_unscripted(
+    system: System, stage: Stage, at: StageIterate, linear: StageJacobians
+) -> None:
+    """Derivatives of the equations as if nothing were scripted, with the motions of all dofs."""
     _linearise_apart(system, stage, at, linear)
     linearise_contacts(system, stage, at, linear)
-    linearise_script(system, at, linear)
 
 
 @jit
