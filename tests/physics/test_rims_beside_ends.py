@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
 from pairwise import spread
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain
 from nmdp_pin._robot import free_body, together, touching
-from nmdp_pin._terrain import Box, Cone, Cylinder, Sphere
+from nmdp_pin._terrain import Box, Cone, Cylinder, HeightField, Mesh, Sphere
 
 RADIUS, LENGTH = 0.05, 0.3  # [m]
 LAW = FrictionCone(stiffness=1e7, power=2)
@@ -127,4 +128,30 @@ def test_a_fast_cylinder_slides_over_a_seam_of_hard_ground(shape, turn, stiffnes
         law = FrictionCone(stiffness=stiffness, power=2)
         simulator = Simulator(body, Terrain(floor), law, "ne-nmdp", order=order)
         ends.append(after(simulator, simulator.state(v=np.eye(6)[0]), h).q[:3])
+    np.testing.assert_allclose(*ends, atol=SAME_WAY)
+
+
+BLOCK = trimesh.creation.box(extents=(1.0, 1.0, 0.2))
+
+
+def tile(kind, x):
+    """A square metre of level ground about x."""
+    if kind == "field":
+        return HeightField(
+            heights=np.zeros((5, 5)), size=(1.0, 1.0), position=(x, 0, 0), friction=0.2
+        )
+    corners, faces = np.array(BLOCK.vertices), np.array(BLOCK.faces)
+    return Mesh(vertices=corners, faces=faces, position=(x, 0, -0.1), friction=0.2)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("kind", ["mesh", "field"])
+def test_a_cylinder_slides_over_a_seam_of_tiles(kind, order):
+    """Of meshes or height fields, as far as on a plane."""
+    ends = []
+    for floor in ([tile(kind, -0.5), tile(kind, 0.5)], [Plane(friction=0.2)]):
+        body = free_body("body", STANDING, mass=1.0, position=(-0.13, 0.0, 0.05))
+        law = FrictionCone(stiffness=np.inf, power=2)
+        simulator = Simulator(body, Terrain(floor), law, "ne-nmdp", order=order)
+        ends.append(after(simulator, simulator.state(v=np.eye(6)[0]), 0.005).q[:3])
     np.testing.assert_allclose(*ends, atol=SAME_WAY)

@@ -71,7 +71,7 @@ def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames)
         end = i + 1
         while end < n and _is_same_sphere(candidates, contacts.index[i], contacts.index[end]):
             end += 1
-        if end > i + 1:
+        if end > i + 1 or is_swept(candidates, contacts.index[i]):
             for k in range(i, end):
                 kept = contacts.losses[contacts.index[k]] >= MOST_LOSSES
                 if at.depth[k] > least and not (at.on_internal_edge[k] or kept):
