@@ -37,7 +37,7 @@ class ControlInput:
         """Arguments of `rollout`, where they mean something."""
         if isinstance(command, Controller):
             raise ControlError(
-                "a Controller has no u; give a function, such as "
+                f"a {type(command).__name__} has no u; give a function, such as "
                 "command=lambda state, u, h: controller.command(state, h)"
             )
         if isinstance(command, Command):

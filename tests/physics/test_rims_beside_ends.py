@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
 from pairwise import spread
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain
 from nmdp_pin._robot import free_body, together, touching
-from nmdp_pin._terrain import Box, Cone, Cylinder, Sphere
+from nmdp_pin._terrain import Box, Cone, Cylinder, HeightField, Mesh, Sphere
 
 RADIUS, LENGTH = 0.05, 0.3  # [m]
 LAW = FrictionCone(stiffness=1e7, power=2)
@@ -102,3 +103,55 @@ def test_a_cup_slides_over_a_seam(shape, order):
         ends[name] = after(simulator, start).q[:3]
     assert ends["one"][0] > -0.03, "it slides over the seam, from 10 mm before to 30 behind"
     np.testing.assert_allclose(ends["two"], ends["one"], atol=SAME_WAY)
+
+
+STANDING = Cylinder(radius=0.1, length=0.1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "turn", "stiffness", "order", "h"),
+    [
+        (STANDING, (0.0, 0.0, 0.0), np.inf, 1, 0.005),
+        (STANDING, (0.0, 0.0, 0.0), np.inf, 2, 0.01),
+        (STANDING, (0.0, 0.0, 0.0), 1e7, 2, 0.005),
+        (Cylinder(radius=0.05, length=0.1), (0.0, 0.5 * np.pi, 0.2), 1e10, 1, 0.02),
+    ],
+)
+def test_a_fast_cylinder_slides_over_a_seam_of_hard_ground(shape, turn, stiffness, order, h):
+    """It comes as far as on one box, though the step starts before the edge of the other one."""
+    ends = []
+    for middles, length in (((-0.5, 0.5), 1.0), ((0.0,), 2.0)):
+        floor = [
+            Box(size=(length, 1.0, 0.2), position=(x, 0.0, -0.1), friction=0.2) for x in middles
+        ]
+        body = free_body("body", shape, mass=1.0, position=(-0.13, 0.0, 0.05), rpy=turn)
+        law = FrictionCone(stiffness=stiffness, power=2)
+        simulator = Simulator(body, Terrain(floor), law, "ne-nmdp", order=order)
+        ends.append(after(simulator, simulator.state(v=np.eye(6)[0]), h).q[:3])
+    np.testing.assert_allclose(*ends, atol=SAME_WAY)
+
+
+BLOCK = trimesh.creation.box(extents=(1.0, 1.0, 0.2))
+
+
+def tile(kind, x):
+    """A square metre of level ground about x."""
+    if kind == "field":
+        return HeightField(
+            heights=np.zeros((5, 5)), size=(1.0, 1.0), position=(x, 0, 0), friction=0.2
+        )
+    corners, faces = np.array(BLOCK.vertices), np.array(BLOCK.faces)
+    return Mesh(vertices=corners, faces=faces, position=(x, 0, -0.1), friction=0.2)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("kind", ["mesh", "field"])
+def test_a_cylinder_slides_over_a_seam_of_tiles(kind, order):
+    """Of meshes or height fields, as far as on a plane."""
+    ends = []
+    for floor in ([tile(kind, -0.5), tile(kind, 0.5)], [Plane(friction=0.2)]):
+        body = free_body("body", STANDING, mass=1.0, position=(-0.13, 0.0, 0.05))
+        law = FrictionCone(stiffness=np.inf, power=2)
+        simulator = Simulator(body, Terrain(floor), law, "ne-nmdp", order=order)
+        ends.append(after(simulator, simulator.state(v=np.eye(6)[0]), 0.005).q[:3])
+    np.testing.assert_allclose(*ends, atol=SAME_WAY)

@@ -161,6 +161,22 @@ def test_derivatives(method, order):
     assert np.abs(found.dx_dx[6:nv]).max() < 1e-12, "where a script ends does not depend on states"
 
 
+@pytest.mark.parametrize(("method", "order"), METHODS)
+@pytest.mark.parametrize("radius", [0.1, None])
+def test_derivatives_of_what_a_slab_carries(method, order, radius):
+    """What starts 5 mm deep gets out as fast as it recovers from the slab, wherever that starts."""
+    shape = Box(size=(0.2, 0.2, 0.2)) if radius is None else Sphere(radius=radius)
+    body = free_body("body", shape, mass=2.0, position=(0.0, 0.0, 0.145))
+    scene = touching(together(body, [scripted(free_body("slab", SLAB, mass=10.0))]))
+    law = FrictionCone(stiffness=1e6, power=2)
+    sim = Simulator(scene, Terrain(Plane(height=-1.0)), law, method, order=order)
+    still = Command(q_target=scene.standing, v_target=np.zeros(scene.model.nv))
+    state = sim.state(v=0.01 * np.eye(scene.model.nv)[0])
+    for _ in range(8):
+        state = sim.step(state, still, 0.01).state
+    derivative_scenes.check(sim, state, sim.checked_command(still), 0.01)
+
+
 def test_equal_steps():
     """A script is data of a step: nothing else decides it, also where steps are halved."""
     scene = box_on(SLAB)

@@ -18,6 +18,7 @@ from nmdp_pin import (
     Terrain,
     load_robot,
 )
+from nmdp_pin._control import Passive
 from nmdp_pin._control.moved_target import MovedTarget
 from nmdp_pin._integrators.nmdp import Nmdp
 from nmdp_pin._integrators.vi_newton import ViNewton
@@ -165,6 +166,8 @@ def test_targets_need_a_command_that_has_them():
     simulator, start = dropped(Halving(), 20)
     with pytest.raises(ControlError, match="needs a Command with kp and q_target"):
         rollout(simulator, start, np.zeros((1, 6)), h=H, targets=True)
+    with pytest.raises(ControlError, match=r"a Passive has no u; give a function"):
+        rollout(simulator, start, np.zeros((1, 6)), h=H, command=Passive())
 
 
 def test_workers_get_no_meshes():

@@ -12,7 +12,7 @@ import pinocchio as pin
 from nmdp_pin._dynamics.geometry.hulls import convex_corners
 from nmdp_pin._dynamics.geometry.world_points import reported_point
 from nmdp_pin._kernels.geometry.contacts import N_OVERLAPS, ContactFrames, Contacts
-from nmdp_pin._kernels.geometry.polytopes import AS_DEEP, BORDER, NONE
+from nmdp_pin._kernels.geometry.polytopes import AS_DEEP, BORDER, NONE, RESTING
 from nmdp_pin._kernels.geometry.seams import BESIDE
 from nmdp_pin._robot import Robot
 from nmdp_pin._terrain import Box, Cone, Cylinder, Mesh, Shape, Sphere, Terrain
@@ -310,13 +310,16 @@ class SolidCalls:
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Direction in which pair k overlaps at P, deepest point of the link, and depth [m].
 
-        It is that from which it came, where it was apart at P0, as rows of `before` say.
+        It is that from which it came, where it was apart at P0, as rows of `before` say. What was
+        no deeper along the least overlap there, such as a body that slides over a seam, came from
+        that direction, too.
         """
         n, point, at_end = self._ask(k, P)
         came, depth = before[k, :3], before[k, 3]
         if not came.any():
             came, _, depth = self._ask(k, P0)
-        if depth < 0.0 and came @ n < _SAME_SIDE:
+        past = depth < 0.0 and came @ n < _SAME_SIDE
+        if past and self._depth_along(k, P0, n)[0] > max(at_end, 0.0) + RESTING:
             depth, point = self._depth_along(k, P, came)
             return came, point, depth
         return n, point, at_end

@@ -39,13 +39,26 @@ from nmdp_pin._kernels.geometry.polytopes import (
 )
 from nmdp_pin._kernels.geometry.primitives import BOX
 from nmdp_pin._kernels.geometry.ridges import touched_polytope
-from nmdp_pin._kernels.geometry.shape_table import COORDINATE_ERROR, KIND, SIZES, axis_of, seen_from
+from nmdp_pin._kernels.geometry.shape_table import (
+    COORDINATE_ERROR,
+    KIND,
+    OF_MESH,
+    SIZES,
+    axis_of,
+    seen_from,
+)
 from nmdp_pin._kernels.geometry.swept import is_swept
 from nmdp_pin._kernels.geometry.terrain import MESH, describe, shape_distance
-from nmdp_pin._kernels.geometry.triangles import SAME, descend_to_minimum, describe_minimum
+from nmdp_pin._kernels.geometry.triangles import (
+    SAME,
+    descend_to_minimum,
+    describe_minimum,
+    nearest_face,
+)
 
 BESIDE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one
 _ACROSS = 0.7  # [-] cosine of the least angle between a wall and a floor
+_WALL = 1e-2  # [m] behind a wall of a mesh, from where its floor is the nearest surface
 _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt beside it
 
 
@@ -53,18 +66,18 @@ _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt bes
 def leave_seams(candidates: ContactPairs, contacts: Contacts, at: ContactFrames) -> None:
     """Mark the contacts of a sphere whose point on the surface another shape covers."""
     n, i = contacts.n[0], 0
-    least = -math.inf if candidates.distant else 0.0
+    least = -math.inf if candidates.distant else -_LEDGE  # rigid ones hold at no depth
     while i < n:
         end = i + 1
         while end < n and _is_same_sphere(candidates, contacts.index[i], contacts.index[end]):
             end += 1
-        if end > i + 1:
+        if end > i + 1 or is_swept(candidates, contacts.index[i]):
             for k in range(i, end):
                 kept = contacts.losses[contacts.index[k]] >= MOST_LOSSES
                 if at.depth[k] > least and not (at.on_internal_edge[k] or kept):
                     at.on_internal_edge[k] = _is_covered(candidates, contacts, at, i, end, k) or (
                         is_swept(candidates, contacts.index[k])
-                        and candidates.kinds[candidates.rows[contacts.index[k]], KIND] == BOX
+                        and _has_walls(candidates, candidates.rows[contacts.index[k]])
                         and _is_inner(candidates, contacts, at, k)
                     )
             for k in range(i, end):
@@ -92,19 +105,18 @@ def _is_inner(candidates: ContactPairs, contacts: Contacts, at: ContactFrames, i
     if pair >= 0:
         swapped = contacts.features[contacts.index[i], 0] == ON_A
         own = polytopes.rows[polytopes.pairs[pair, 0 if swapped else 1]]
-    if own < 0 or candidates.kinds[own, KIND] == MESH:
+    if own < 0:
         return False
     n, foot = row_of(at.normal, i), _foot(at, i)
     beside = axpy(foot, BESIDE, n)
     for row in range(len(candidates.kinds)):
-        other = candidates.owners[row] == contacts.bodies[i, 1] and row != own
-        if not other or candidates.kinds[row, KIND] == MESH:
+        if candidates.owners[row] != contacts.bodies[i, 1] or row == own:
             continue
-        if shape_distance(candidates.kinds, candidates.shapes, row, beside) >= 0.0:
+        if _surface(candidates, row, beside)[0] >= _LEDGE:
             continue
         up, rise = _way_out(candidates, row, beside, n)
         above = axpy(foot, rise + _LEDGE, up)
-        phi = shape_distance(candidates.kinds, candidates.shapes, own, above)
+        phi, _ = _surface(candidates, own, above)
         if phi > (rise + _LEDGE) * dot(up, n) + 0.5 * _LEDGE:
             return True
     return False
@@ -171,19 +183,41 @@ def _is_filled(candidates: ContactPairs, c: int, p: Vector3) -> bool:
     own = candidates.rows[c]
     for row in range(len(candidates.kinds)):
         other = candidates.owners[row] == candidates.bodies[c, 1] and row != own
-        if not other or candidates.kinds[row, KIND] == MESH:
-            continue
-        if shape_distance(candidates.kinds, candidates.shapes, row, p) < 0.0:
+        if other and _surface(candidates, row, p)[0] < 0.0:
             return True
     return False
 
 
 @jit
+def _has_walls(candidates: ContactPairs, row: int) -> bool:
+    """Whether a shape is a box, a mesh or a height field, which may stand wall to wall."""
+    holds: bool = candidates.kinds[row, KIND] == BOX or candidates.kinds[row, KIND] == MESH
+    return holds
+
+
+@jit
+def _surface(candidates: ContactPairs, row: int, p: Vector3) -> tuple[float, Vector3]:
+    """Signed distance of a point to a shape [m], and its gradient."""
+    hessian, kinds, shapes = matrix(3, 3), candidates.kinds, candidates.shapes
+    if kinds[row, KIND] == MESH:
+        mesh = candidates.triangles
+        face = nearest_face(mesh, kinds[row, OF_MESH], p)
+        face, feature, foot = descend_to_minimum(mesh, face, p)
+        rounding = shapes[row, COORDINATE_ERROR]
+        phi, normal, _ = describe_minimum(mesh, face, feature, foot, p, rounding, hessian)
+        return phi, normal
+    phi = shape_distance(kinds, shapes, row, p)
+    normal, _ = describe(kinds, shapes, row, p, phi, hessian)
+    return phi, normal
+
+
+@jit
 def _way_out(candidates: ContactPairs, row: int, p: Vector3, n: Vector3) -> tuple[Vector3, float]:
     """Direction and distance from a point inside a shape to its surface, across a direction n."""
-    shapes, hessian = candidates.shapes, matrix(3, 3)
-    phi = shape_distance(candidates.kinds, shapes, row, p)
-    up, _ = describe(candidates.kinds, shapes, row, p, phi, hessian)
+    shapes = candidates.shapes
+    phi, up = _surface(candidates, row, p)
+    if candidates.kinds[row, KIND] == MESH and abs(dot(up, n)) > _ACROSS:  # the wall beside
+        phi, up = _surface(candidates, row, axpy(p, _WALL, n))
     rise = -phi
     if candidates.kinds[row, KIND] == BOX:
         local, rise = seen_from(shapes, row, p), math.inf
