@@ -111,7 +111,7 @@ WRONG = {
     "one set": (lambda: rollout(SIMULATOR, STATE, steps=1, h=H, parameters={}), "list of Mapping"),
     "rolled controller": (
         lambda: rollout(SIMULATOR, STATE, steps=1, h=H, command=hold(ROBOT)),
-        "a Controller has no u; give a function, such as",
+        "a StablePD has no u; give a function, such as",
     ),
     "rolled by name": (
         lambda: rollout(SIMULATOR, STATE, steps=1, h=H, command="hold"),
