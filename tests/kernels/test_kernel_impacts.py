@@ -19,8 +19,9 @@ from nmdp_pin._kernels.step.impacts import (
     confirm_suspects,
     ends_of,
     judge_impacts,
+    write_elastic_energies,
 )
-from nmdp_pin._kernels.step.islands import add_work, new_islands
+from nmdp_pin._kernels.step.islands import new_islands
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._terrain import Plane, Terrain
 
@@ -112,10 +113,10 @@ class Step:
         confirm_suspects(*given)
         return not self.islands.doubtful[0]
 
-    def given_back(self):
-        """What the contacts and stops give back in a step that ends there."""
-        found = np.zeros(len(self.islands.weight))
-        add_work(self.system, self.stage.contacts, self.last, H, self.islands, found)
+    def elastic(self):
+        """What the contacts and stops can give back at the end."""
+        found = np.ones(len(self.islands.weight))
+        write_elastic_energies(self.system, self.stage, self.last, self.islands, found)
         return found[0]
 
 
@@ -221,24 +222,28 @@ def test_loads_and_bounds_of_forces():
     most = 0.25 * STIFFNESS * 0.02 * 0.02
     assert step.judged(gain=-0.99 * most) == (SANK, False)
     assert step.judged(gain=-1.01 * most)[0] == 0
+    step.system.recovery = step.system.candidates.rise[0] = 5.0
+    energy = step.elastic()
+    assert energy == pytest.approx(0.5 * STIFFNESS * 0.02**2)
 
 
-def test_what_recovers_gives_back_no_more_than_its_force_does(step):
-    """Forces times the way on which contacts and stops recover; none where they bear no load."""
-    step.system.recovery, (of_contact, of_stop), load = 5.0, (2.5, 5.0), 3.0
-    step.system.candidates.rise[0] = of_contact
-    step.put(step.last, 0, force=load * N)
-    step.last.n_active[1] = 1
-    step.put(step.last, 2, force=-load * ALONG)
-    for depth, q, way in (
-        (-0.02, 0.5, 0.0),
-        (0.03, 0.5, of_contact * 0.03),
-        (0.0, -1.2, of_stop * 0.2),
-    ):
+@pytest.mark.parametrize("power", [1, 2])
+def test_elastic_energy(step, power):
+    """The integral of k d^p over the penetration of contacts that recover, and of stops."""
+    step.system.cone.power, step.system.recovery = power, 5.0
+    step.put(step.last, 0)
+    expected = [(-0.02, 0.5, 0.0), (0.03, 0.5, FULL * 0.03 / (power + 1))]
+    stiffness = step.system.joints.stiffness
+    expected += [(0.0, -1.2, 0.5 * stiffness[1] * 0.2**2)]
+    for depth, q, energy in expected:
         step.last.places.depth[0], step.last.q[1] = depth, q
-        assert step.given_back() == pytest.approx(H * load * way)
-    step.last.wrench[:] = 0.0
-    assert step.given_back() == 0.0
+        step.system.candidates.rise[0] = 5.0
+        assert step.elastic() == pytest.approx(energy)
+    step.last.places.depth[0] = 0.03
+    step.system.candidates.rise[0] = 0.0
+    assert step.elastic() == pytest.approx(energy)
+    step.system.recovery = 0.0
+    assert step.elastic() == 0.0
 
 
 def test_what_is_thrown_up_is_a_suspect(step):

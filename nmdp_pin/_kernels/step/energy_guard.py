@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nmdp_pin._kernels.compiler.jit import jit
+from nmdp_pin._kernels.step.impacts import write_elastic_energies
 from nmdp_pin._kernels.step.islands import Islands, add_work, write_energies
 from nmdp_pin._kernels.step.stage_records import StageIterate, System
 from nmdp_pin._kernels.step.step_records import Memory, Options
@@ -24,6 +25,7 @@ def gains_little(system: System, options: Options, at: StageIterate, memory: Mem
     contacts, rate = memory.stage.contacts, memory.stage.rate
     add_work(system, contacts, at, 1.0 / rate, islands, islands.work)
     write_energies(system, at, islands, islands.kinetic, islands.potential, islands.springs)
+    write_elastic_energies(system, memory.stage, at, islands, islands.elastic)
     some = False
     for k in range(islands.count[0]):
         some |= gains_too_much(islands, k, options.share)
@@ -32,8 +34,11 @@ def gains_little(system: System, options: Options, at: StageIterate, memory: Mem
 
 @jit
 def gains_too_much(islands: Islands, k: int, share: float) -> bool:
-    """Write the energy that an island gains by its energies and work; whether it is too much."""
-    done = islands.work[k]
+    """Write the energy that an island gains by its energies and work; whether it is too much.
+
+    What contacts and stops have given back since the start is no gain.
+    """
+    done = islands.work[k] + max(islands.elastic0[k] - islands.elastic[k], 0.0)
     gain = islands.kinetic[k] + islands.potential[k] - done
     islands.gain[k] = gain - islands.kinetic0[k] - islands.potential0[k]
     moving = islands.kinetic0[k] + max(done, 0.0)
@@ -48,7 +53,7 @@ def allowed_gain(weight: float, share: float, moving: float) -> float:
     Args:
         weight: weight of what moves [N].
         share: share of the energy that moves.
-        moving: energy that moves: kinetic energy at the start, the work done, and what springs
-            gave [J].
+        moving: energy that moves: kinetic energy at the start, the work of the torques, and what
+            springs gave [J].
     """
     return share * moving + _LEAST_GAIN * weight

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmdp_pin._kernels.algebra.linear import clear_vector
 from nmdp_pin._kernels.algebra.vector3 import dot
 from nmdp_pin._kernels.compiler.jit import Array, jit
 from nmdp_pin._kernels.compiler.record import matrix
@@ -86,6 +87,27 @@ def ends_of(system: System, stage: Stage, at: StageIterate, rate: float, islands
         result.thrown[i] = result.unloaded[i] and leaving > MOVES
         result.sliding[i] = square > MOVES * MOVES and (i >= n or not result.unloaded[i])
     return result
+
+
+@jit
+def write_elastic_energies(
+    system: System, stage: Stage, at: StageIterate, islands: Islands, elastic: Array
+) -> None:
+    """Energies that recovering contacts and stops can give back, k d^(p+1) / (p + 1) each [J]."""
+    n, joints = stage.contacts.n[0], system.joints
+    clear_vector(elastic)
+    if system.recovery == 0.0:
+        return
+    for i in range(n):
+        recovers = system.candidates.rise[stage.contacts.index[i]] > 0.0
+        if recovers and at.places.depth[i] > 0.0:
+            largest = _largest_load(system, n, i, at)
+            if largest < math.inf:
+                stored = largest * at.places.depth[i] / (system.cone.power + 1)
+                elastic[island_of_row(system, stage.contacts, islands, i)] += stored
+    for j in range(joints.dofs.size):
+        beyond = max(-stop(joints, j, at.q)[0], 0.0)
+        elastic[islands.of_dofs[joints.dofs[j]]] += 0.5 * joints.stiffness[j] * beyond**2
 
 
 @jit

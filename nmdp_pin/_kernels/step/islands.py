@@ -17,7 +17,7 @@ from nmdp_pin._kernels.compiler.record import matrix, record, vector
 from nmdp_pin._kernels.geometry.contacts import Contacts
 from nmdp_pin._kernels.step.stage_records import StageIterate, System
 from nmdp_pin._kernels.step.surface_motion import add_surface_motion
-from nmdp_pin._kernels.tree.joints import Joints, stop
+from nmdp_pin._kernels.tree.joints import Joints
 from nmdp_pin._kernels.tree.loops import add_loop_energies
 from nmdp_pin._kernels.tree.springs import Springs, add_spring_energies
 from nmdp_pin._kernels.tree.tree import Tree, body_energies
@@ -35,12 +35,14 @@ class Islands:
         kinetic0: kinetic energy at the start, shape (n,).
         potential0: potential energy at the start, shape (n,).
         springs0: of that, what springs store, shape (n,).
+        elastic0: what contacts and stops can give back at the start, shape (n,).
         kinetic: kinetic energy at the end of the present stage, shape (n,).
         potential: potential energy there, shape (n,).
         springs: of that, what springs store, shape (n,).
-        given: work of torques, surfaces and recovery in the earlier stages, shape (n,).
-        work: likewise, in the step, shape (n,).
-        gain: energy gained beyond it, shape (n,).
+        elastic: what contacts and stops can give back there, shape (n,).
+        given: work of the torques in the earlier stages, shape (n,).
+        work: work of the torques in the step, shape (n,).
+        gain: energy gained beyond it and what was given back, shape (n,).
         outcome: outcome of a step of second order, shape (n,).
         doubtful: whether a step of first order has to confirm one of its rows, shape (n,).
         kept: whether the step of second order is kept, shape (n,).
@@ -53,9 +55,11 @@ class Islands:
     kinetic0: Array
     potential0: Array
     springs0: Array
+    elastic0: Array
     kinetic: Array
     potential: Array
     springs: Array
+    elastic: Array
     given: Array
     work: Array
     gain: Array
@@ -175,18 +179,12 @@ def add_work(
     islands: Islands,
     work: Array,
 ) -> None:
-    """Add the work of joint torques, moving surfaces and recovery at a point over a time, (n,)."""
+    """Add the work of the joint torques and of moving surfaces at a point over a time, (n,)."""
     for l in range(at.v.size):
         work[islands.of_dofs[l]] += duration * at.tau[l] * at.v[l]
-    moved, places, joints = vector(3), at.places, system.joints
-    for x in range(at.n_active[1]):
+    moved = vector(3)
+    for x in range(at.n_active[1] if len(system.surfaces) > 0 else 0):
         i = at.active[x]
         clear_vector(moved)
-        if len(system.surfaces) > 0:
-            add_surface_motion(system.surfaces, contacts, places, i, duration, moved)
-        out = duration * system.candidates.rise[contacts.index[i]] * max(places.depth[i], 0.0)
-        own = island_of_row(system, contacts, islands, i)
-        work[own] += dot(at.wrench[i], moved) + out * dot(at.wrench[i], places.normal[i])
-    for j in range(joints.loops.first[0]):
-        beyond, load = max(-stop(joints, j, at.q)[0], 0.0), abs(at.wrench[contacts.n[0] + j, 0])
-        work[islands.of_dofs[joints.dofs[j]]] += duration * system.recovery * beyond * load
+        add_surface_motion(system.surfaces, contacts, at.places, i, duration, moved)
+        work[island_of_row(system, contacts, islands, i)] += dot(at.wrench[i], moved)

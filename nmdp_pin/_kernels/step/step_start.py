@@ -11,6 +11,7 @@ from nmdp_pin._kernels.contact.contact_motion import relative_placement, relativ
 from nmdp_pin._kernels.geometry.contacts import identity
 from nmdp_pin._kernels.geometry.planes import place_references, select_contacts, select_overlaps
 from nmdp_pin._kernels.step.contact_rows import update_cones
+from nmdp_pin._kernels.step.impacts import write_elastic_energies
 from nmdp_pin._kernels.step.inertia import placement_rates
 from nmdp_pin._kernels.step.islands import find_islands, write_energies
 from nmdp_pin._kernels.step.scripts import is_scripted, state_script
@@ -98,6 +99,7 @@ def list_weights(system: System, known: Known, options: Options, memory: Memory)
     islands = memory.islands
     find_islands(system.tree, contacts, system.joints, islands)
     write_energies(system, origin, islands, islands.kinetic0, islands.potential0, islands.springs0)
+    write_elastic_energies(system, memory.stage, origin, islands, islands.elastic0)
     clear_vector(islands.given)
 
 
