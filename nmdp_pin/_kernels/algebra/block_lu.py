@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.algebra.linear import copy_matrix, factor, solve_factored
+from nmdp_pin._kernels.algebra.linear import copy_matrix, factor, pivot_row, solve_factored
 from nmdp_pin._kernels.compiler.jit import Array, deferred, jit
 
 _SMALL = 64  # rows up to which dense factors are faster
@@ -176,11 +176,8 @@ def factor_blocks(A: Array, blocks: BlockOrder, pivots: Array) -> bool:
 def _factor_group(A: Array, begin: int, end: int, columns: Array, pivots: Array) -> bool:
     """Eliminate the rows of a group from each other, in its own columns and those that follow."""
     for i in range(begin, end):
-        pivot, largest = i, abs(A[i, i])
-        for j in range(i + 1, end):
-            if abs(A[j, i]) > largest:
-                pivot, largest = j, abs(A[j, i])
-        if not (largest > 0.0 and largest < np.inf):
+        pivot = pivot_row(A, i, end)
+        if pivot < 0:
             return False
         pivots[i] = pivot
         if pivot != i:

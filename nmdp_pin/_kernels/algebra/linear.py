@@ -28,6 +28,16 @@ def all_finite(values: Array) -> bool:
 
 
 @jit
+def pivot_row(A: Array, i: int, end: int) -> int:
+    """Row of the largest entry of column i from row i on, -1: it is zero or not finite."""
+    p, largest = i, abs(A[i, i])
+    for j in range(i + 1, end):
+        if abs(A[j, i]) > largest:
+            p, largest = j, abs(A[j, i])
+    return p if largest > 0.0 and largest < np.inf else -1
+
+
+@jit
 def lu_factor(A: Array, pivots: Array) -> bool:
     """Factorise A in place with partial pivoting; False where it is singular or not finite.
 
@@ -37,11 +47,8 @@ def lu_factor(A: Array, pivots: Array) -> bool:
     """
     n = A.shape[0]
     for i in range(n):
-        p, largest = i, abs(A[i, i])
-        for j in range(i + 1, n):
-            if abs(A[j, i]) > largest:
-                p, largest = j, abs(A[j, i])
-        if not (largest > 0.0 and largest < np.inf):
+        p = pivot_row(A, i, n)
+        if p < 0:
             return False
         pivots[i] = p
         if p != i:
