@@ -245,13 +245,13 @@ def _keep_lost(contacts: Contacts, here: StageIterate, before: StageIterate) -> 
 
 
 @jit
-def _turns_back(system: System, dq: Array, last: Array, size: float, before: float) -> bool:
+def _turns_back(system: System, dq: Array, last: Array, size: float) -> bool:
     """Whether a step leads back most of the way of the last one, which it becomes."""
-    along = 0.0
+    along, before = 0.0, size_of(system, last)
     for l in range(dq.size):
         along += system.inertias[l] * dq[l] * last[l]
         last[l] = dq[l]
-    return before < math.inf and size > _BACK * before and -along > _BACK * size * before
+    return size > _BACK * before and -along > _BACK * size * before
 
 
 @inlined
@@ -310,7 +310,7 @@ def solve_stage(
         Outcome, and whether the last point that was accepted is `there` instead of `here`.
     """
     w1 = np.empty((count_rows(system, stage), here.w.shape[1]))
-    dq, last, moved, before = np.empty(here.v.size), np.zeros(here.v.size), math.inf, math.inf
+    dq, last, before = np.empty(here.v.size), np.zeros(here.v.size), math.inf
     _begin(system, stage, here)
     evaluations, iterations, swapped, work = 1, 0, False, 0
     over = residual_over(system, stage, here, tolerances)
@@ -328,7 +328,7 @@ def solve_stage(
         outcome, held = _iterate(system, stage, here, linear, tolerances, over, slip, w1, dq)
         # Newton's method converges quadratically: what it leaves falls as the squares of its steps
         size = size_of(system, dq)
-        turns, moved = _turns_back(system, dq, last, size, moved) and over > _NEAR, size
+        turns = _turns_back(system, dq, last, size) and over > _NEAR
         kept = iterations > 1 and _keep_lost(stage.contacts, here, there)
         whole, turned = not (held or turns), turned + (turns and not kept)
         left = (size / before) ** 2 if 0.0 < before < math.inf and whole else 1.0
