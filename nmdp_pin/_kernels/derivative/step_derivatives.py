@@ -181,10 +181,12 @@ def stage_rates(
     rates.first[:] = blocks_of(at, m)
     linearise_freely(system, stage, at, linear)
     project_rows(at, linear, linear.J_force, rates.first, rates.along)
-    linearise_script(system, at, linear)
-    rates.G_q[:] = linear.A
-    project_rows(at, linear, linear.J_force, rates.first, rates.forces)
     project_rows(at, linear, linear.J_motion, rates.first, rates.bends)
+    linearise_script(system, at, linear)
+    rates.G_q[:], rates.forces[:] = linear.A, rates.along
+    for l in range(system.scripted.size):
+        if system.scripted[l]:
+            rates.forces[:, l] = 0.0
     rates.r_z[:], rates.r_w[:] = 0.0, 0.0
     for x in range(k):
         row, begin = at.active[x], rates.first[x]
